@@ -1,6 +1,7 @@
 import type { SeededNumbers } from "../../lib/seeded-numbers.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
 import type { Request } from "./request.ts";
+import type { Scorer } from "./scorers/scorer.ts";
 import { preferenceNow } from "./nodes/placement-cost.ts";
 
 /**
@@ -13,7 +14,10 @@ export interface Choice {
   offer(record: NodeRecord): void;
 }
 
-/** The highest score; equal scores go by name, so that history does not matter. */
+/** How nodes that serve a request equally well are ranked: see Scorer. */
+export type Ranking = Pick<Scorer, "score" | "tie">;
+
+/** The highest score; equal ones go by the ranking's tie and then by name, so that history does not matter. */
 export class Best implements Choice {
   record: NodeRecord | undefined = undefined;
   offered = 0;
@@ -21,29 +25,37 @@ export class Best implements Choice {
   preference = Number.POSITIVE_INFINITY;
   #score = Number.NEGATIVE_INFINITY;
   readonly #request: Request;
-  readonly #scoreOf: (record: NodeRecord) => number;
+  readonly #ranking: Ranking;
 
-  constructor(request: Request, scoreOf: (record: NodeRecord) => number) {
+  constructor(request: Request, ranking: Ranking) {
     this.#request = request;
-    this.#scoreOf = scoreOf;
+    this.#ranking = ranking;
   }
 
   offer(record: NodeRecord): void {
     this.offered++;
     const preference = preferenceNow(this.#request, record);
     if (preference > this.preference) return;
-    const score = this.#scoreOf(record);
+    const score = this.#ranking.score(this.#request, record);
     const better =
       this.record === undefined ||
       preference < this.preference ||
       score > this.#score ||
-      (score === this.#score && record.node.id < this.record.node.id);
+      (score === this.#score && this.#winsTie(record, this.record));
     if (!better) return;
     this.record = record;
     this.preference = preference;
     this.#score = score;
   }
+
+  #winsTie(record: NodeRecord, over: NodeRecord): boolean {
+    const lead = (this.#ranking.tie?.(record) ?? 0) - (this.#ranking.tie?.(over) ?? 0);
+    return lead === 0 ? record.node.id < over.node.id : lead > 0;
+  }
 }
+
+/** Who was given a task longest ago. */
+export const LONGEST_AGO: Ranking = { score: (_, { lastTurn }) => -lastTurn };
 
 /** Any of them, each as likely as the others. */
 export class Drawn implements Choice {

@@ -186,6 +186,18 @@ export class RikSite extends Site {
     await eventually(check, { what: `${count} nodes`, timeoutMs: 30_000 });
   }
 
+  /** How many each connected worker has. */
+  async instancesByWorker(): Promise<readonly number[]> {
+    const counts: number[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await this.client.listNodes({ state: "connected", pageSize: 500, pageToken });
+      for (const { tasks } of page.nodes) counts.push(tasks);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return counts;
+  }
+
   #start(name: string, address: string, ...flags: string[]): RikProgram {
     const program = join(this.#programs, name);
     const args = ["-address", address, ...flags];

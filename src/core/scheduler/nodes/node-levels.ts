@@ -2,6 +2,7 @@ import type { Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "./node-record.ts";
 import { Best } from "../choice.ts";
 import type { FilterChain } from "../filters/chain.ts";
+import { FillSteps, type StepPlace, stepOf } from "./fill-steps.ts";
 import { NodeOrder } from "./node-order.ts";
 import type { PlannerWork } from "../planner-work.ts";
 import type { Request } from "../request.ts";
@@ -15,16 +16,28 @@ const levelOf = (amounts: Resources): number => {
   return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
 };
 
-const NOBODY: ReadonlySet<NodeRecord> = new Set();
+const NOBODY: readonly NodeRecord[] = [];
 
-/** Nodes by how much cpu they have free. */
+/** A search for the emptiest looks at some nodes of each level: at least so many, and at so many that do not fit. */
+const CANDIDATES_PER_LEVEL_MIN = 2;
+const MISFITS_PER_LEVEL_MAX = 16;
+
+/** Where a node is, and since which of its turns. */
+interface Standing extends StepPlace {
+  level: number;
+  turn: number;
+}
+
+/** Nodes by how much cpu they have free, and those with as much by how full they are. */
 export class NodeLevels {
   readonly #filters: FilterChain;
   readonly #work: PlannerWork;
   readonly #allows: (request: Request, record: NodeRecord) => boolean;
   /** Made when a node first comes to the level: there are many small pools. */
-  readonly #nodes: (Set<NodeRecord> | undefined)[] = [];
-  readonly #levels = new Map<NodeRecord, number>();
+  readonly #levels: (FillSteps | undefined)[] = [];
+  readonly #standings = new Map<NodeRecord, Standing>();
+  /** Where not all nodes are compared, those of a level are in order of how full they are. */
+  #isRanked = false;
   /** Made for the policy that asks for one. */
   readonly #orders: NodeOrder[] = [];
 
@@ -36,32 +49,41 @@ export class NodeLevels {
   }
 
   get size(): number {
-    return this.#levels.size;
+    return this.#standings.size;
   }
 
   /** Adds the node, or moves it to where its free cpu belongs. */
   put(record: NodeRecord): void {
     const level = levelOf(record.free);
     for (const order of this.#orders) order.put(record, level);
-    const before = this.#levels.get(record);
-    if (before === level) return;
-    if (before !== undefined) this.#nodes[before]?.delete(record);
-    (this.#nodes[level] ??= new Set()).add(record);
-    this.#levels.set(record, level);
+    const step = this.#isRanked ? stepOf(record.share) : 0;
+    const turn = this.#isRanked ? record.lastTurn : 0;
+    let standing = this.#standings.get(record);
+    if (standing === undefined) {
+      standing = { record, level, turn, step, before: undefined, after: undefined };
+      this.#standings.set(record, standing);
+    } else {
+      // One that was given a task goes behind the others of its step.
+      if (standing.step === step && standing.level === level && standing.turn === turn) return;
+      this.#levels[standing.level]?.remove(standing);
+      standing.level = level;
+      standing.turn = turn;
+    }
+    (this.#levels[level] ??= new FillSteps()).add(standing, step);
   }
 
   /** Returns whether it was there. */
   remove(record: NodeRecord): boolean {
-    const level = this.#levels.get(record);
-    if (level === undefined) return false;
-    this.#nodes[level]?.delete(record);
-    this.#levels.delete(record);
+    const standing = this.#standings.get(record);
+    if (standing === undefined) return false;
+    this.#levels[standing.level]?.remove(standing);
+    this.#standings.delete(record);
     for (const order of this.#orders) order.remove(record);
     return true;
   }
 
   has(record: NodeRecord): boolean {
-    return this.#levels.has(record);
+    return this.#standings.has(record);
   }
 
   /** Whether the node can take a task now; counted as a look at it. */
@@ -76,26 +98,85 @@ export class NodeLevels {
   }
 
   all(): Iterable<NodeRecord> {
-    return this.#levels.keys();
+    return this.#standings.keys();
   }
 
   /**
-   * The best of at most `candidatesMax` nodes with room, by score and then by name. `order`
-   * says where to look first: at nodes with much free cpu, or at those with just enough.
+   * The best of the nodes with room by score, or of `candidatesMax` of them: those with just enough cpu first, or the emptiest of
+   * each level.
    */
   best(request: Request, scorer: Scorer, candidatesMax: number): NodeRecord | undefined {
-    const lowest = this.lowestFor(request);
-    const upward = scorer.order === "least-free-first";
-    const best = new Best(request, (record) => scorer.score(request, record));
-    for (let step = 0; lowest + step < LEVELS; step++) {
-      const level = upward ? lowest + step : LEVELS - 1 - step;
-      for (const record of this.#nodes[level] ?? NOBODY) {
-        if (!this.fits(request, record)) continue;
-        best.offer(record);
-        if (best.offered >= candidatesMax) return best.record;
-      }
-    }
+    const best = new Best(request, scorer);
+    if (this.size > candidatesMax) this.#rank();
+    if (this.size > candidatesMax && scorer.order === "emptiest-first") {
+      this.#offerEmptiest(request, best, candidatesMax);
+    } else this.#offerUpward(request, best, candidatesMax);
     return best.record;
+  }
+
+  #rank(): void {
+    if (this.#isRanked) return;
+    this.#isRanked = true;
+    for (const record of this.#standings.keys()) this.put(record);
+  }
+
+  #offerUpward(request: Request, best: Best, candidatesMax: number): void {
+    for (let level = this.lowestFor(request); level < this.#levels.length; level++) {
+      const left = candidatesMax - best.offered;
+      this.#offer(level, request, best, { isFullestFirst: true, left, misfitsMax: Infinity });
+      if (best.offered >= candidatesMax) return;
+    }
+  }
+
+  /**
+   * Some of each level: how much cpu is free says little about who would be the emptiest. Nodes of a level that do not fit
+   * are passed over until a few were; all are looked at only if nothing was found.
+   */
+  #offerEmptiest(request: Request, best: Best, candidatesMax: number): void {
+    const lowest = this.lowestFor(request);
+    let used = 0;
+    for (let level = lowest; level < this.#levels.length; level++) {
+      if (this.#levels[level]?.isEmpty === false) used++;
+    }
+    // Amounts alone are compared with the emptiest first, so that fewer tell as much.
+    const wanted = request.request === undefined ? candidatesMax / 2 : candidatesMax;
+    const left = Math.max(CANDIDATES_PER_LEVEL_MIN, Math.floor(wanted / used));
+    const bounds = { isFullestFirst: false, left, misfitsMax: MISFITS_PER_LEVEL_MAX };
+    let isAll = true;
+    for (let level = this.#levels.length - 1; level >= lowest; level--) {
+      if (!this.#offer(level, request, best, bounds)) isAll = false;
+    }
+    if (isAll || best.record !== undefined) return;
+    for (let level = this.#levels.length - 1; level >= lowest; level--) {
+      this.#offer(level, request, best, { ...bounds, misfitsMax: Infinity });
+      if (best.offered >= candidatesMax) return;
+    }
+  }
+
+  /** Offers at most `left` nodes of a level. False: it gave up before it had looked at all or found so many. */
+  #offer(
+    level: number,
+    request: Request,
+    best: Best,
+    bounds: {
+      readonly isFullestFirst: boolean;
+      readonly left: number;
+      readonly misfitsMax: number;
+    },
+  ): boolean {
+    const { isFullestFirst, misfitsMax } = bounds;
+    const nodes = this.#levels[level];
+    let place = nodes?.first(isFullestFirst);
+    let { left } = bounds;
+    let misfits = 0;
+    while (place !== undefined && left > 0) {
+      if (this.fits(request, place.record)) {
+        best.offer(place.record);
+        left--;
+      } else if (++misfits > misfitsMax) return false;
+      place = nodes?.next(place, isFullestFirst);
+    }
+    return true;
   }
 
   orderBy(by: NodeOrder["by"]): NodeOrder {
@@ -103,7 +184,7 @@ export class NodeLevels {
     if (known !== undefined) return known;
     const made = new NodeOrder(
       by,
-      Array.from({ length: LEVELS }, (_, level) => this.#nodes[level] ?? NOBODY),
+      Array.from({ length: LEVELS }, (_, level) => this.#levels[level]?.records() ?? NOBODY),
     );
     this.#orders.push(made);
     return made;
@@ -113,7 +194,7 @@ export class NodeLevels {
   allFitting(request: Request, max: number): Set<NodeRecord> | undefined {
     const found = new Set<NodeRecord>();
     for (let level = this.lowestFor(request); level < LEVELS; level++) {
-      for (const record of this.#nodes[level] ?? NOBODY) {
+      for (const record of this.#levels[level]?.records() ?? NOBODY) {
         if (!this.fits(request, record)) continue;
         found.add(record);
         if (found.size > max) return undefined;

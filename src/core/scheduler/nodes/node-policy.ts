@@ -1,7 +1,7 @@
 import { invalid } from "../../../lib/errors.ts";
 import { SeededNumbers } from "../../../lib/seeded-numbers.ts";
 import type { Fleet } from "./fleet.ts";
-import { Best, type Choice, Drawn } from "../choice.ts";
+import { Best, type Choice, Drawn, LONGEST_AGO } from "../choice.ts";
 import type { Request } from "../request.ts";
 import { binpack } from "../scorers/binpack.ts";
 import type { Scorer } from "../scorers/scorer.ts";
@@ -39,9 +39,9 @@ export const numbersFor = (seed: number, { turn }: Fleet): SeededNumbers =>
 export function choiceFor(policy: NodePolicy, request: Request, fleet: Fleet): Choice {
   switch (policy.kind) {
     case "score":
-      return new Best(request, (record) => policy.scorer.score(request, record));
+      return new Best(request, policy.scorer);
     case "longest-ago":
-      return new Best(request, ({ lastTurn }) => -lastTurn);
+      return new Best(request, LONGEST_AGO);
     case "draw":
       return new Drawn(request, numbersFor(policy.seed, fleet));
   }

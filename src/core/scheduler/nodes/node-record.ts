@@ -1,7 +1,7 @@
 import { NO_REVISION, type Revision } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
-import { addInto, subtractFrom } from "../../model/resources.ts";
+import { addInto, dominantShare, subtractFrom } from "../../model/resources.ts";
 import { type NodeGraph, NodeGraphs } from "./node-graphs.ts";
 import type { Task } from "../../model/job/task.ts";
 import { Pace } from "./task-pace.ts";
@@ -20,6 +20,8 @@ export class NodeRecord {
   lastTurn = 0;
   readonly #used: Record<string, number> = {};
   #free: Record<string, number> = {};
+  /** Undefined: not known since the last change. */
+  #share: number | undefined = undefined;
 
   readonly #graphs: NodeGraphs;
   #graph: NodeGraph | undefined = undefined;
@@ -39,6 +41,11 @@ export class NodeRecord {
     return this.#free;
   }
 
+  /** How full it is: its fullest resource, 0 … 1, or more when it came back smaller. */
+  get share(): number {
+    return (this.#share ??= dominantShare(this.#used, this.node.capacity));
+  }
+
   /** Made when a request asks for it: most jobs ask for amounts only. */
   get graph(): NodeGraph {
     return (this.#graph ??= this.#graphs.of(this.node));
@@ -48,6 +55,7 @@ export class NodeRecord {
     this.node = node;
     this.#graph = undefined;
     this.#free = { ...node.capacity };
+    this.#share = undefined;
     for (const name in this.#used) {
       this.#free[name] = (this.#free[name] ?? 0) - (this.#used[name] ?? 0);
     }
@@ -55,12 +63,14 @@ export class NodeRecord {
 
   bind(task: Task, needs: Resources): void {
     this.tasks.add(task);
+    this.#share = undefined;
     addInto(this.#used, needs);
     for (const name in needs) this.#free[name] = (this.#free[name] ?? 0) - (needs[name] ?? 0);
   }
 
   release(task: Task, needs: Resources): void {
     this.tasks.delete(task);
+    this.#share = undefined;
     subtractFrom(this.#used, needs);
     addInto(this.#free, needs);
   }

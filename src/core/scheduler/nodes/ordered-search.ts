@@ -1,6 +1,6 @@
 import type { SeededNumbers } from "../../../lib/seeded-numbers.ts";
 import type { NodeRecord } from "./node-record.ts";
-import { Best, Drawn } from "../choice.ts";
+import { Best, Drawn, LONGEST_AGO } from "../choice.ts";
 import { goesBefore, type NodeEntry } from "./node-order.ts";
 import type { NodeLevels } from "./node-levels.ts";
 import type { Request } from "../request.ts";
@@ -15,7 +15,7 @@ export function longestAgo(
   request: Request,
   candidatesMax: number,
 ): NodeRecord | undefined {
-  const best = new Best(request, ({ lastTurn }) => -lastTurn);
+  const best = new Best(request, LONGEST_AGO);
   let first: NodeEntry | undefined; // of those that serve it best of all
   for (const entries of nodes.orderBy("turn").from(nodes.lowestFor(request))) {
     const offersMax = best.offered + candidatesMax;

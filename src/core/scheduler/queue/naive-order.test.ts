@@ -87,6 +87,7 @@ function spreadOver(record: JobRecord, nodes: readonly NodeRecord[]): string | u
     (a, b) =>
       preferenceNow(spec, a) - preferenceNow(spec, b) ||
       spread.score(spec, b) - spread.score(spec, a) ||
+      a.tasks.size - b.tasks.size ||
       (a.node.id < b.node.id ? -1 : 1),
   );
   return best?.node.id;

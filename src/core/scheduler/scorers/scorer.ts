@@ -5,6 +5,8 @@ import type { Request } from "../request.ts";
 export interface Scorer {
   readonly name: string;
   /** Which nodes to look at first, when there are more than one placement may look at. */
-  readonly order: "most-free-first" | "least-free-first";
+  readonly order: "emptiest-first" | "fullest-first";
   score(request: Request, record: NodeRecord): number;
+  /** Between equal scores: the highest gets the task. Absent: the first by name does. */
+  tie?(record: NodeRecord): number;
 }
