@@ -18,7 +18,7 @@ const CODES: Readonly<Partial<Record<number, ErrorCode>>> = {
   [GRPC.NOT_FOUND]: "not_found",
   [GRPC.ALREADY_EXISTS]: "already_exists",
   [GRPC.PERMISSION_DENIED]: "permission_denied",
-  [GRPC.UNAUTHENTICATED]: "permission_denied",
+  [GRPC.UNAUTHENTICATED]: "unauthenticated",
   [GRPC.FAILED_PRECONDITION]: "conflict",
   [GRPC.ABORTED]: "conflict",
   [GRPC.OUT_OF_RANGE]: "compacted",

@@ -4,6 +4,7 @@ export type ErrorCode =
   | "unprocessable" // the schema allows it, but no request can mean it: a document cannot be read
   | "not_found"
   | "already_exists"
+  | "unauthenticated" // the credential is missing or wrong: show another one
   | "permission_denied"
   | "conflict" // the state does not allow it: refresh and decide again
   | "unschedulable" // nothing there is could ever run it: ask for less, or add what could

@@ -32,6 +32,7 @@ const FINAL: ReadonlySet<string> = new Set([
   "invalid_argument",
   "unprocessable",
   "already_exists",
+  "unauthenticated",
   "permission_denied",
 ]);
 

@@ -8,6 +8,7 @@ const codes: Readonly<Record<ErrorCode, status>> = {
   unprocessable: status.INVALID_ARGUMENT,
   not_found: status.NOT_FOUND,
   already_exists: status.ALREADY_EXISTS,
+  unauthenticated: status.UNAUTHENTICATED,
   permission_denied: status.PERMISSION_DENIED,
   conflict: status.FAILED_PRECONDITION,
   unschedulable: status.FAILED_PRECONDITION,

@@ -8,6 +8,7 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
   unprocessable: GRPC.INVALID_ARGUMENT,
   not_found: GRPC.NOT_FOUND,
   already_exists: GRPC.ALREADY_EXISTS,
+  unauthenticated: GRPC.UNAUTHENTICATED,
   permission_denied: GRPC.PERMISSION_DENIED,
   conflict: GRPC.FAILED_PRECONDITION,
   unschedulable: GRPC.FAILED_PRECONDITION,

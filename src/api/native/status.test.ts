@@ -7,6 +7,7 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   unprocessable: 422,
   not_found: 404,
   already_exists: 409,
+  unauthenticated: 401,
   permission_denied: 403,
   conflict: 409,
   unschedulable: 422,

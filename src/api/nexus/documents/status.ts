@@ -15,6 +15,7 @@ const REASONS: Readonly<Record<ErrorCode, readonly [code: number, reason: string
   unprocessable: [422, "Invalid"],
   not_found: [404, "NotFound"],
   already_exists: [409, "AlreadyExists"],
+  unauthenticated: [401, "Unauthorized"],
   permission_denied: [403, "Forbidden"],
   conflict: [409, "Conflict"],
   unschedulable: [422, "Invalid"],

@@ -7,6 +7,7 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   unprocessable: true,
   not_found: true,
   already_exists: true,
+  unauthenticated: true,
   permission_denied: true,
   conflict: true,
   unschedulable: true,
