@@ -89,14 +89,15 @@ export async function openRikPorts(
     readonly hostNames: readonly string[] | undefined;
   },
 ): Promise<RikAddresses> {
-  const keepalive = { keepalive: KEEPALIVE };
+  // The second reader of each connection costs something: only where there is something to read.
+  const both = { keepalive: KEEPALIVE, readsUserParts: ports.secret !== undefined };
   const workers = await open(
     createGrpcServer({
       address: ports.workers,
       flag: "--rik",
       services: [door.worker],
       ...shared,
-      ...keepalive,
+      ...both,
     }),
   );
   const controllers = await open(
@@ -105,7 +106,7 @@ export async function openRikPorts(
       flag: "--rik-controller",
       services: [door.controller],
       ...shared,
-      ...keepalive,
+      ...both,
     }),
   );
   const { createRikRest } = await import("./api/rik/rest/server.ts");

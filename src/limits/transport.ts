@@ -31,6 +31,9 @@ export const transportLimits = {
   healthWatchesPerConnectionMax: 100,
   reflectionNameCharsMax: 1_000, // of a host, symbol or file in a request; the answer repeats it
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
+  http2HeaderTableBytes: 4_096, // that clients may let a server remember of their headers; HTTP/2's default
+  userPartHeaderBytesMax: 16 * KIB, // of the headers of one call, where user parts of URLs are read
+  userPartBytesPerTurnMax: 1 * MIB, // of rewritten headers, before other connections have their turn
   grpcKeepaliveIntervalMs: 30_000, // without a byte until the server pings; clients' pings are always answered
   grpcKeepaliveTimeoutMs: 10_000,
   tcpKeepaliveIdleMs: 10_000, // then Node lets the kernel try ten times, a second apart

@@ -1,6 +1,4 @@
-import { writeFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { State } from "../../src/gen/busbar/v1/busbar_pb.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type RikProgram, RikSite, STATUS } from "./support/rik.ts";
 
@@ -13,24 +11,11 @@ beforeAll(async () => {
   site = new RikSite();
   await site.startRik();
 }, 300_000);
+// One that fails leaves nothing for the next.
+afterEach(() => site.clear(), 120_000);
 afterAll(() => site.close());
 
 const kill = (program: RikProgram): Promise<number | null> => program.running.end("SIGKILL");
-
-/** Workers of one test, gone after it. */
-async function gone(...programs: RikProgram[]): Promise<void> {
-  for (const program of programs) await kill(program);
-  await site.nodesAre(0);
-}
-
-/** What is left of a test whose controller was killed. */
-async function cancelAll(): Promise<void> {
-  const filter = { states: [State.PENDING, State.RUNNING] };
-  const left = async () => (await site.client.listJobs({ filter, pageSize: 500 })).jobs;
-  for (let jobs = await left(); jobs.length > 0; jobs = await left()) {
-    await Promise.all(jobs.map(({ id }) => site.client.cancelJob({ id, reason: "test" })));
-  }
-}
 
 describe("a worker", () => {
   test("A1, A4, A5, A8: registers, beats, and is sent what riklet can read", async () => {
@@ -52,7 +37,6 @@ describe("a worker", () => {
     });
     await controller.destroy("a5");
     await controller.told("a5", terminated);
-    await gone(worker, controller);
   });
 
   test("A2: no host name and a live duplicate are refused, a dead one makes way", async () => {
@@ -72,7 +56,6 @@ describe("a worker", () => {
     first.running.child.kill("SIGCONT");
     expect(await first.until("ended")).toMatchObject({ code: "Unavailable" });
     expect(third.of("ended")).toEqual([]);
-    await gone(third, controller);
   });
 
   test("A3: that registers again runs nothing, and gets what it had anew", async () => {
@@ -91,7 +74,6 @@ describe("a worker", () => {
     );
     await controller.destroy("a3");
     await controller.told("a3", terminated);
-    await gone(next, controller);
   });
 
   test("A6: is never sent an image without a tag; the controller hears why", async () => {
@@ -110,14 +92,13 @@ describe("a worker", () => {
     await controller.destroy("a6");
     await controller.told("a6", terminated);
     expect(worker.of("order")).toEqual([]);
-    await gone(worker, controller);
   });
 
   test("A7: that answers nothing has few orders under way, and others get the rest", async () => {
     const mute = await site.worker("mute", "-silent", "create");
     await site.nodesAre(1);
     const controller = await site.controller("-quiet");
-    const worker = await site.worker("other", "-quiet");
+    await site.worker("other", "-quiet");
     await site.nodesAre(2);
     controller.write({ do: "load", id: "a7", count: 400, callers: 8 });
     await mute.until("order", {}, 64);
@@ -125,8 +106,6 @@ describe("a worker", () => {
       what: "the other's to run",
     });
     expect(mute.of("order").length).toBe(64);
-    await gone(mute, worker, controller);
-    await cancelAll();
   });
 });
 
@@ -149,7 +128,6 @@ describe("a worker that is gone", () => {
     await controller.destroy("a9");
     await controller.told("a9", terminated);
     expect(controller.statuses("a9").filter((status) => status === terminated).length).toBe(1);
-    await gone(second, controller);
   });
 
   test("an instance that takes worker after worker down fails in the end", async () => {
@@ -164,13 +142,12 @@ describe("a worker that is gone", () => {
     expect(ended).toBe(3);
     await controller.destroy("poison");
     await controller.told("poison", terminated);
-    await gone(...workers, controller);
   });
 });
 
 describe("a controller", () => {
   test("B1, B7: is answered OK whatever it asks, and told nothing of what it never asked for", async () => {
-    const worker = await site.worker("b1");
+    await site.worker("b1");
     const controller = await site.controller();
     await controller.create("", {});
     await controller.create("b1-text", { definition: "{" });
@@ -182,7 +159,6 @@ describe("a controller", () => {
     expect(controller.statuses("b1-unknown")).toEqual([]);
     for (const id of ["b1-text", "b1-odd", ""]) await controller.destroy(id);
     await controller.told("b1-odd", terminated);
-    await gone(worker, controller);
   });
 
   test("B3, B4, B10: hears of its own instances, by the name scheduler, and of an end once", async () => {
@@ -203,7 +179,6 @@ describe("a controller", () => {
     expect([one.statuses("yours"), two.statuses("mine")]).toEqual([[], []]);
     await two.destroy("yours");
     await two.told("yours", terminated);
-    await gone(worker, one, two);
   });
 
   test("B5: hears of all workers, with addresses that it can read", async () => {
@@ -214,7 +189,6 @@ describe("a controller", () => {
     await controller.until("worker", { id: "early", status: running });
     await kill(worker);
     await controller.until("worker", { id: "early", status: terminated });
-    await gone(controller);
   });
 
   test("B6, B9: that comes back is told how its instances are, and of ends that it missed", async () => {
@@ -242,34 +216,30 @@ describe("a controller", () => {
     expect(worker.of("order", { id: "stays" }).length).toBe(1);
     await back.destroy("stays");
     await back.told("stays", terminated);
-    await gone(worker, caller, back);
   });
 
   test("that does not read holds up nobody", async () => {
-    const worker = await site.worker("b-slow", "-quiet");
+    await site.worker("b-slow", "-quiet");
     const frozen = await site.controller("-frozen");
     const other = await site.controller("-quiet");
     frozen.write({ do: "load", id: "frozen", count: 2_000, callers: 8 });
     const { done, failed: refused } = await other.load("other", 1_000);
     expect({ done, refused }).toEqual({ done: true, refused: 0 });
-    await gone(worker, frozen, other);
-    await cancelAll();
   });
 });
 
 describe("under load", () => {
   test("8 callers with 10,000 instances, on a worker that answers one by one, all run and all end", async () => {
-    const worker = await site.worker("load", "-quiet");
+    await site.worker("load", "-quiet");
     const controller = await site.controller("-quiet");
     const made = await controller.load("many", 10_000);
     expect(made).toMatchObject({ done: true, told: 10_000, failed: 0 });
     const ended = await controller.load("many", 10_000, { action: 1 });
     expect(ended).toMatchObject({ done: true, told: 10_000, failed: 0 });
-    await gone(worker, controller);
   }, 200_000);
 
   test("1,000 workers are served at once, and instances that request nothing run on all alike", async () => {
-    const workers = await site.worker("w", "-count", "1000", "-one-stream", "-quiet");
+    await site.worker("w", "-count", "1000", "-one-stream", "-quiet");
     await site.nodesAre(1_000);
     const controller = await site.controller("-quiet");
     for (const count of [1_000, 2_000]) {
@@ -278,8 +248,6 @@ describe("under load", () => {
       const counts = await site.instancesByWorker();
       expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
     }
-    await gone(workers, controller);
-    await cancelAll();
   }, 200_000);
 });
 
@@ -304,33 +272,5 @@ describe("a server that is killed", () => {
     await back.destroy("after");
     await back.told("before", terminated);
     await back.told("after", terminated);
-    await gone(worker, controller, deaf, back);
-  }, 120_000);
-});
-
-describe("with a secret", () => {
-  test("D: nobody works without a token, and tokens are made with the secret alone", async () => {
-    const guarded = new RikSite();
-    try {
-      const file = guarded.path("secret");
-      writeFileSync(file, "a-secret-of-the-cluster\n", { mode: 0o600 });
-      await guarded.startRik("--rik-secret-file", file);
-      const secret = "a-secret-of-the-cluster";
-      expect(await guarded.tryWorker("w").until("ended")).toMatchObject({
-        code: "PermissionDenied",
-      });
-      const body = JSON.stringify({ role: "worker", name: "edge" });
-      const make = (password: string) =>
-        fetch(`http://${guarded.rest}/api/v0/tokens.create`, {
-          method: "POST",
-          body,
-          headers: { authorization: `Basic ${Buffer.from(`ops:${password}`).toString("base64")}` },
-        });
-      expect((await make("wrong")).status).toBe(401);
-      const made = (await (await make(secret)).json()) as { token: string };
-      expect(made.token).toMatch(/^[0-9a-f]{64}$/);
-    } finally {
-      await guarded.close();
-    }
   }, 120_000);
 });

@@ -1,5 +1,6 @@
 import type { ServerHttp2Session } from "node:http2";
 import { limits } from "../../limits.ts";
+import { socketOf } from "./connection-socket.ts";
 
 export interface KeepaliveTimes {
   /** How long a connection may send nothing before it is asked for a sign of life. */
@@ -50,7 +51,7 @@ export class Keepalive {
 
   #look(): void {
     for (const [session, heard] of this.#connections) {
-      const bytesRead = session.destroyed ? 0 : session.socket.bytesRead;
+      const bytesRead = socketOf(session)?.bytesRead ?? 0;
       if (bytesRead !== heard.bytesRead) {
         heard.bytesRead = bytesRead;
         heard.quietLooks = 0;
@@ -64,11 +65,11 @@ export class Keepalive {
       clearTimeout(heard.timeout);
       heard.timeout = undefined;
     };
-    const { bytesRead } = session.socket;
+    const bytesRead = socketOf(session)?.bytesRead;
     heard.timeout = setTimeout(() => {
       heard.timeout = undefined;
       // Behind much else on a thin link the answer takes long; what comes before it is a sign of life.
-      if (session.destroyed || session.socket.bytesRead === bytesRead) session.destroy();
+      if (socketOf(session)?.bytesRead === bytesRead) session.destroy();
     }, this.#timeoutMs).unref();
     if (!session.ping(answered)) answered();
   }

@@ -1,6 +1,7 @@
 import {
   createSecureServer,
   createServer,
+  performServerHandshake,
   type Http2SecureServer,
   type Http2Server,
   type IncomingHttpHeaders,
@@ -21,12 +22,14 @@ import {
   createCallMemory,
   memoryOf,
 } from "./memory/call-memory.ts";
+import { rememberSocket } from "./connection-socket.ts";
 import { byAddress, type Identify } from "./identify.ts";
 import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
 import { addressOf } from "./peer-address.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
 import type { GrpcService, Serve } from "./service.ts";
+import { withUserParts } from "./user-part/user-part-stream.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 
 export interface GrpcServerOptions {
@@ -42,6 +45,11 @@ export interface GrpcServerOptions {
     /** Whether callers may also speak without it, on the same port. */
     readonly allowsPlaintext: boolean;
   };
+  /**
+   * Whether `:authority` may have a user part, which becomes Basic authentication. It costs each connection a second reader, and
+   * holds without encryption only.
+   */
+  readonly readsUserParts?: boolean;
   readonly logger: Logger;
   /** Shared with other doors; left out: its own. */
   readonly memory?: CallMemory | undefined;
@@ -69,10 +77,9 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   const keepalive = new Keepalive(options.keepalive);
   const find = (path: string): Serve | undefined => byPath.get(path);
   const { memory = createCallMemory(), identify = byAddress } = options;
-  const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
-    serveHttp2(http2, { find, sessions, keepalive, memory, identify });
+  const serving = servingOf({ find, sessions, keepalive, memory, identify });
   const { address, flag = "--grpc" } = options;
-  const listener = await listen({ address, flag }, accepting(options.tls, serve));
+  const listener = await listen({ address, flag }, accepting(options, serving));
   let closed: Promise<void> | undefined;
   return {
     address: listener.address,
@@ -87,15 +94,30 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
 type Find = (path: string) => Serve | undefined;
 
 const HTTP2 = {
-  settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
+  settings: {
+    maxConcurrentStreams: limits.grpcStreamsPerConnectionMax,
+    headerTableSize: limits.http2HeaderTableBytes,
+  },
   maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
 } as const;
 
+/** What becomes of connections and of what they ask for. */
+interface Serving {
+  session(session: ServerHttp2Session, socket: Socket): void;
+  stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+}
+
 /** What takes new connections. Throws AppError when certificates cannot be used. */
 function accepting(
-  tls: GrpcServerOptions["tls"],
-  serve: (http2: Http2Server | Http2SecureServer) => Http2Server | Http2SecureServer,
+  { tls, readsUserParts = false }: Pick<GrpcServerOptions, "tls" | "readsUserParts">,
+  serving: Serving,
 ): (socket: Socket) => void {
+  const serve = <Server extends Http2Server | Http2SecureServer>(http2: Server): Server => {
+    http2.on("stream", (stream, headers) => serving.stream(stream, headers));
+    http2.on("session", (session) => serving.session(session, session.socket as Socket));
+    return http2;
+  };
+  if (tls === undefined && readsUserParts) return withUserPartsTo(serving);
   if (tls === undefined) {
     const plain = serve(createServer(HTTP2));
     return (socket) => plain.emit("connection", socket);
@@ -112,41 +134,49 @@ function accepting(
   });
 }
 
-function serveHttp2<Server extends Http2Server | Http2SecureServer>(
-  http2: Server,
-  {
-    find,
-    sessions,
-    keepalive,
-    memory,
-    identify,
-  }: {
-    readonly find: Find;
-    readonly sessions: Set<ServerHttp2Session>;
-    readonly keepalive: Keepalive;
-    readonly memory: CallMemory;
-    readonly identify: Identify;
-  },
-): Server {
+const withUserPartsTo =
+  (serving: Serving) =>
+  (socket: Socket): void => {
+    const session = performServerHandshake(withUserParts(socket), HTTP2);
+    rememberSocket(session, socket);
+    session.on("error", () => undefined); // "close" follows
+    session.on("stream", (stream, headers) => serving.stream(stream, headers));
+    serving.session(session, socket);
+  };
+
+function servingOf({
+  find,
+  sessions,
+  keepalive,
+  memory,
+  identify,
+}: {
+  readonly find: Find;
+  readonly sessions: Set<ServerHttp2Session>;
+  readonly keepalive: Keepalive;
+  readonly memory: CallMemory;
+  readonly identify: Identify;
+}): Serving {
   const connectionOf = memoryOf(memory);
   const addresses = new WeakMap<object, string | undefined>();
-  http2.on("stream", (stream: ServerHttp2Stream, headers) => {
-    const connection = stream.session ?? stream;
-    const call = openCall(stream, headers, connectionOf(connection));
-    if (call === undefined) return;
-    const address = addresses.get(connection);
-    const serve = find(headers[":path"] ?? "") ?? refuseUnknown;
-    const isKnown = refusing(call, () => (call.principal = identify({ address, headers })));
-    if (isKnown) serve(call);
-  });
-  http2.on("session", (session) => {
-    // Now: a connection that is gone has none, and what it asked for before is still answered.
-    addresses.set(session, addressOf(`${session.socket.remoteAddress}:`));
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-    keepalive.watch(session);
-  });
-  return http2;
+  return {
+    stream(stream, headers) {
+      const connection = stream.session ?? stream;
+      const call = openCall(stream, headers, connectionOf(connection));
+      if (call === undefined) return;
+      const address = addresses.get(connection);
+      const serve = find(headers[":path"] ?? "") ?? refuseUnknown;
+      const isKnown = refusing(call, () => (call.principal = identify({ address, headers })));
+      if (isKnown) serve(call);
+    },
+    session(session, socket) {
+      // Now: a connection that is gone has none, and what it asked for before is still answered.
+      addresses.set(session, addressOf(`${socket.remoteAddress}:`));
+      sessions.add(session);
+      session.once("close", () => sessions.delete(session));
+      keepalive.watch(session);
+    },
+  };
 }
 
 /** Undefined: it is no call, and refused. */

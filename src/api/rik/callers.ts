@@ -11,13 +11,15 @@ export type RikRole = "worker" | "controller";
 const ANONYMOUS_PRINCIPAL: RikPrincipal = { kind: "rik" };
 
 /**
- * Who calls, by the user part of the URL that it was given: name and token. rik's programs send it with every
- * call, as a part of `:authority`; REST users send it as Basic authentication. Right tokens are the secret itself, and those that
- * were made of it for a name (`tokenFor`).
+ * Who calls, by the user part of the URL that it was given: name and token. REST users send it as Basic authentication; rik's
+ * programs send it in `:authority`, of which rik's ports make the same. Right tokens are the secret itself, and those that were made
+ * of it for a name (`tokenFor`).
  */
 export class RikCallers {
   readonly #secret: string | undefined;
   readonly #known = new Map<string, RikPrincipal>();
+  /** Who showed the secret, and no token of a name. */
+  readonly #withSecret = new WeakSet<RikPrincipal>();
 
   /** `secret`: undefined: nothing is asked for. */
   constructor(secret: string | undefined) {
@@ -28,16 +30,26 @@ export class RikCallers {
     return this.#secret !== undefined;
   }
 
-  ofCall(headers: IncomingHttpHeaders, role: RikRole): RikPrincipal {
-    const authority = String(headers[":authority"] ?? "");
-    const at = authority.lastIndexOf("@");
-    return this.#principal(at < 0 ? undefined : decode(authority.slice(0, at)), role);
-  }
-
-  ofRequest({ authorization = "" }: IncomingHttpHeaders): RikPrincipal {
+  /** Throws AppError, `unauthenticated`. */
+  of({ authorization = "" }: IncomingHttpHeaders, role: RikRole): RikPrincipal {
     const [, encoded] = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization) ?? [];
     const shown = encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
-    return this.#principal(shown, "controller");
+    return this.#principal(shown, role);
+  }
+
+  /** Whether it may make tokens of others: a token of one name must not lead to another. */
+  hasSecret(principal: RikPrincipal): boolean {
+    return this.#withSecret.has(principal);
+  }
+
+  /** A token of a name is good for the worker of that host name; the secret is for all. */
+  checkHostName(principal: RikPrincipal, hostname: string): void {
+    const { name } = principal;
+    if (name === undefined || name === hostname || this.hasSecret(principal)) return;
+    throw new AppError(
+      "permission_denied",
+      `the token of ${name} registers the worker ${name} and no other: ask for one of ${hostname}`,
+    );
   }
 
   /** For one that does not know the secret: good for this name and this role only. */
@@ -57,11 +69,13 @@ export class RikCallers {
     const colon = shown.indexOf(":");
     const name = shown.slice(0, Math.max(0, colon));
     const token = shown.slice(colon + 1);
-    if (!NAME.test(name) || RESERVED.has(name))
-      throw denied("the name must be letters, digits, . _ -");
-    const isRight = isSame(token, this.#secret) || isSame(token, this.tokenFor(role, name));
+    if (!NAME.test(name)) throw denied("the name must be letters, digits, . _ -");
+    if (RESERVED.has(name)) throw denied(`the name ${name} is reserved: choose another`);
+    const isSecret = isSame(token, this.#secret);
+    const isRight = isSecret || isSame(token, this.tokenFor(role, name));
     if (!isRight) throw denied(`the token of ${name} is wrong`);
     const principal: RikPrincipal = { kind: "rik", name };
+    if (isSecret) this.#withSecret.add(principal);
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     this.#known.set(key, principal);
     return principal;
@@ -71,15 +85,7 @@ export class RikCallers {
 const NAME = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const KNOWN_MAX = 10_000;
 
-const denied = (problem: string): AppError => new AppError("permission_denied", problem);
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const denied = (problem: string): AppError => new AppError("unauthenticated", problem);
 
 /** In the same time, wherever they differ. */
 function isSame(a: string, b: string): boolean {

@@ -27,12 +27,13 @@ export function rikServices(options: RikServicesOptions): {
   readonly controller: GrpcService;
 } {
   const { callers, workers, controllers, logger, traffic } = options;
-  const arriving = (context: CallContext) => ({
-    context,
-    owner: callers.ofCall(context.headers, "worker").name,
-  });
+  const arriving = (context: CallContext, hostname?: string) => {
+    const principal = callers.of(context.headers, "worker");
+    if (hostname !== undefined && hostname !== "") callers.checkHostName(principal, hostname);
+    return { context, owner: principal.name };
+  };
   const asController = ({ headers }: CallContext): RikController => {
-    const principal = callers.ofCall(headers, "controller");
+    const principal = callers.of(headers, "controller");
     return { principal, name: principal.name ?? ANYBODY };
   };
   return {
@@ -40,7 +41,7 @@ export function rikServices(options: RikServicesOptions): {
       WorkerService,
       {
         register: new PushedFrames(InstanceSchedulingSchema, ({ hostname }, context, sink) =>
-          workers.register(hostname, arriving(context), sink),
+          workers.register(hostname, arriving(context, hostname), sink),
         ),
         sendStatusUpdates: (peer) => {
           const from = arriving(peer.context);

@@ -1,14 +1,15 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { State } from "../../../src/gen/busbar/v1/busbar_pb.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import { type Running, Site } from "../../support/busbar.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const sources = fileURLToPath(new URL("../rik", import.meta.url));
 
-/** The directory with a worker and a controller like rik's. */
+/** The directory with a worker and a controller like rik's, and an encoder of headers. */
 export const rikPrograms = (): Promise<string> =>
-  builtPrograms({ name: "rik", sources, packages: ["worker", "controller"] });
+  builtPrograms({ name: "rik", sources, packages: ["worker", "controller", "headers"] });
 
 export const STATUS = {
   pending: 1,
@@ -120,10 +121,13 @@ export class RikSite extends Site {
   rest = "";
   #programs = "";
   #server: Running | undefined;
+  #flags: readonly string[] = [];
+  readonly #started: RikProgram[] = [];
 
   /** Starts it, or starts it again at the same addresses. */
   async startRik(...flags: string[]): Promise<void> {
     this.#programs = await rikPrograms();
+    this.#flags = flags;
     const at = (address: string): string => (address === "" ? "127.0.0.1:0" : address);
     this.#server = await this.startServer(
       "--rik",
@@ -143,22 +147,37 @@ export class RikSite extends Site {
     await this.#server?.end("SIGKILL");
   }
 
+  /** Ends what one test started, whatever came of it: no program, no node and no job is left. */
+  async clear(): Promise<void> {
+    const started = this.#started.splice(0);
+    await Promise.all(started.map(({ running }) => running.end("SIGKILL")));
+    if (this.#server?.isOver === true) await this.startRik(...this.#flags);
+    await this.nodesAre(0);
+    const filter = { states: [State.PENDING, State.RUNNING] };
+    const left = async () => (await this.client.listJobs({ filter, pageSize: 500 })).jobs;
+    for (let jobs = await left(); jobs.length > 0; jobs = await left()) {
+      await Promise.all(jobs.map(({ id }) => this.client.cancelJob({ id, reason: "test" })));
+    }
+  }
+
   async worker(host: string, ...flags: string[]): Promise<RikProgram> {
-    const program = this.#start("worker", this.workers, "-host", host, ...flags);
-    await program.until("registered");
-    return program;
+    return this.workerAs("", host, ...flags);
   }
 
   /** With this user part in its URL: "name:token@". */
   async workerAs(user: string, host: string, ...flags: string[]): Promise<RikProgram> {
-    const program = this.#start("worker", user + this.workers, "-host", host, ...flags);
+    const program = this.tryWorkerAs(user, host, ...flags);
     await program.until("registered");
     return program;
   }
 
   /** Does not wait until it is registered. */
-  tryWorker(host: string, ...flags: string[]): RikProgram {
-    return this.#start("worker", this.workers, "-host", host, ...flags);
+  tryWorker(host: string): RikProgram {
+    return this.tryWorkerAs("", host);
+  }
+
+  tryWorkerAs(user: string, host: string, ...flags: string[]): RikProgram {
+    return this.#start("worker", user + this.workers, "-host", host, ...flags);
   }
 
   async controller(...flags: string[]): Promise<RikProgram> {
@@ -201,6 +220,8 @@ export class RikSite extends Site {
   #start(name: string, address: string, ...flags: string[]): RikProgram {
     const program = join(this.#programs, name);
     const args = ["-address", address, ...flags];
-    return new RikProgram(this.startProgram(args, { program, takesInput: true }));
+    const started = new RikProgram(this.startProgram(args, { program, takesInput: true }));
+    this.#started.push(started);
+    return started;
   }
 }

@@ -13,6 +13,7 @@ import { frameMessage, MessageReader } from "../../../lib/grpc/frames.ts";
 import type { ConnectionMemory } from "../memory/call-memory.ts";
 import type { RequestHold } from "../memory/request-hold.ts";
 import { GRPC } from "../../../lib/grpc/status-codes.ts";
+import { socketOf } from "../connection-socket.ts";
 import { type GrpcStatus, toGrpcStatus } from "../status.ts";
 import { parseTimeoutMs } from "./timeout.ts";
 import { unpackAtOnce } from "../../../lib/grpc/unpack.ts";
@@ -77,7 +78,7 @@ export class GrpcCall implements UnaryContext {
   }
 
   get peer(): string {
-    const { remoteAddress, remotePort } = this.#stream.session?.socket ?? {};
+    const { remoteAddress, remotePort } = socketOf(this.#stream.session) ?? {};
     return `${remoteAddress}:${remotePort}`;
   }
 
@@ -99,7 +100,7 @@ export class GrpcCall implements UnaryContext {
 
   /** On its connection so far. */
   get bytesReceived(): number {
-    return this.#stream.session?.socket.bytesRead ?? 0;
+    return socketOf(this.#stream.session)?.bytesRead ?? 0;
   }
 
   /** How many messages wait for the peer to read. */
@@ -189,7 +190,7 @@ export class GrpcCall implements UnaryContext {
 
   /** For calls that send much to readers that may be slow. Other calls on the connection share it. */
   boundSendBuffer(bytes: number): void {
-    const { socket } = this.#stream.session ?? {};
+    const socket = socketOf(this.#stream.session);
     if (socket !== undefined) boundSendBuffer(socket, bytes);
   }
 

@@ -24,7 +24,7 @@ interface Method<Input extends DescMessage, Output extends DescMessage> {
   readonly output: Output;
 }
 
-export const connect = (address: string, options: Record<string, number> = {}): Client =>
+export const connect = (address: string, options: Record<string, number | string> = {}): Client =>
   new Client(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0, ...options });
 
 export const pathOf = (method: { name: string; parent: { typeName: string } }): string =>

@@ -89,6 +89,7 @@ const STATUSES: Readonly<Partial<Record<AppError["code"], number>>> = {
   unprocessable: 400,
   not_found: 404,
   already_exists: 404, // as rik has it
+  unauthenticated: 401,
   permission_denied: 403,
   conflict: 409,
   exhausted: 429,

@@ -73,6 +73,9 @@ const createToken: Route = async ({ callers }, call) => {
   if (role !== "worker" && role !== "controller") {
     throw new RestRefusal(400, "role: must be worker or controller");
   }
+  if (callers.areAsked && !callers.hasSecret(call.principal)) {
+    throw new RestRefusal(403, "tokens are made with the secret, and not with a token");
+  }
   try {
     return { status: 200, json: { name, token: callers.tokenFor(role satisfies RikRole, name) } };
   } catch (error) {

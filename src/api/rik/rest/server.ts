@@ -38,7 +38,7 @@ export function createRikRest(options: RikRestOptions): Promise<HttpListener> {
         return send(response, { status: 404 });
       }
       name = route;
-      const principal = authenticated(() => callers.ofRequest(request.headers), response);
+      const principal = authenticated(() => callers.of(request.headers, "controller"), response);
       const body = request.method === "POST" ? await readBody(request) : "";
       const call = { principal, body, id: decodeURIComponent(id) };
       send(response, await handle(options, call));

@@ -63,8 +63,9 @@ export class TestWorker {
     address: string,
     host: string,
     answers: (order: InstanceScheduling) => ResourceStatus[],
+    user = "",
   ) {
-    this.client = connect(address, { "grpc.use_local_subchannel_pool": 1 });
+    this.client = connect(address, optionsOf(address, user));
     this.host = host;
     this.stream = stream(this.client, Worker.method.register, { hostname: host });
     this.hasHeaders = new Promise((resolve) => {
@@ -109,6 +110,12 @@ export class TestWorker {
   }
 }
 
+/** `user`: the user part of a URL, "name:token@", which goes into `:authority` as rik's programs send it. */
+const optionsOf = (address: string, user: string): Record<string, number | string> => ({
+  "grpc.use_local_subchannel_pool": 1,
+  ...(user === "" ? {} : { "grpc.default_authority": user + address }),
+});
+
 /** As riklet does it. */
 export const likeRiklet = ({ action }: InstanceScheduling): ResourceStatus[] =>
   action === WorkloadRequestKind.CREATE
@@ -121,9 +128,8 @@ export class TestController {
   #stream: ClientReadableStream<WorkerStatus> | undefined;
   isEnded = false;
 
-  constructor(address: string, options: Record<string, number | string> = {}) {
-    const all = { "grpc.use_local_subchannel_pool": 1, ...options } as Record<string, number>;
-    this.client = connect(address, all);
+  constructor(address: string, options: Record<string, number | string> = {}, user = "") {
+    this.client = connect(address, { ...optionsOf(address, user), ...options });
   }
 
   async subscribe(): Promise<void> {
@@ -213,6 +219,7 @@ export class RikBed {
     this.#server = await createGrpcServer({
       address: "127.0.0.1:0",
       services: [this.door.worker, this.door.controller],
+      readsUserParts: secret !== undefined,
       logger: silentLogger,
       drainMs: 100,
     });
@@ -224,8 +231,8 @@ export class RikBed {
   }
 
   /** A worker that has registered. */
-  async worker(host: string, answers = likeRiklet): Promise<TestWorker> {
-    const worker = new TestWorker(this.address, host, answers);
+  async worker(host: string, answers = likeRiklet, user = ""): Promise<TestWorker> {
+    const worker = new TestWorker(this.address, host, answers, user);
     this.#open.push(worker);
     await worker.hasHeaders;
     return worker;
@@ -236,8 +243,9 @@ export class RikBed {
     host: string,
     answers = likeRiklet,
     metrics = metricsOf(4),
+    user = "",
   ): Promise<TestWorker> {
-    const worker = await this.worker(host, answers);
+    const worker = await this.worker(host, answers, user);
     await worker.beat(metrics);
     const node = [...this.door.workers.all].find(({ hostname }) => hostname === host)?.node ?? "";
     await until(async () => {
@@ -247,8 +255,11 @@ export class RikBed {
     return worker;
   }
 
-  async controller(options: Record<string, number | string> = {}): Promise<TestController> {
-    const controller = new TestController(this.address, options);
+  async controller(
+    options: Record<string, number | string> = {},
+    user = "",
+  ): Promise<TestController> {
+    const controller = new TestController(this.address, options, user);
     this.#open.push(controller);
     await controller.subscribe();
     return controller;
