@@ -26,6 +26,7 @@ var (
 	stream  = flag.Bool("one-stream", false, "send all statuses by one call")
 	silent  = flag.String("silent", "", "answer no orders of this kind: create, destroy")
 	fails   = flag.String("fails", "", "instances whose name begins so fail")
+	bad     = flag.String("bad", "", "instances whose definition has this text fail")
 	dies    = flag.String("dies", "", "end at an instance whose name begins so")
 	unread  = flag.Bool("unread", false, "read no orders at all")
 	noBeat  = flag.Bool("no-beat", false, "send no heartbeat")
@@ -147,7 +148,7 @@ func (w *worker) obey(order wire.Bytes) error {
 	answers := []uint64{wire.Creating, wire.Running}
 	if action == 1 {
 		answers = []uint64{wire.Terminated}
-	} else if *fails != "" && strings.HasPrefix(id, *fails) {
+	} else if (*fails != "" && strings.HasPrefix(id, *fails)) || (*bad != "" && strings.Contains(fields.Texts[2], *bad)) {
 		answers = []uint64{wire.Creating, wire.Failed}
 	}
 	if (*silent == "create" && action == 0) || (*silent == "destroy" && action == 1) {
