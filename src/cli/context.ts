@@ -6,6 +6,8 @@ import type { ScheduleSpec } from "../core/model/node/schedule-spec.ts";
 export interface Sink {
   readonly isTerminal: boolean;
   readonly columns: number | undefined;
+  /** Lines of a terminal. */
+  readonly rows: number | undefined;
   write(data: string | Uint8Array): Promise<void>;
 }
 
@@ -301,6 +303,15 @@ export interface Context {
   replaceFile(path: string, text: string): Promise<void>;
   /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
   onInterrupt(handler: () => void): () => void;
+  /**
+   * Calls back with the exit code that is due when the process is told to end (Ctrl-C, SIGTERM, a
+   * terminal that was closed), which then ends by itself. Returns how to undo it.
+   */
+  onStop(handler: (exitCode: number) => void): () => void;
+  /** Calls back when the terminal got another size. Returns how to undo it. */
+  onResize(handler: () => void): () => void;
+  /** Calls back with each key that is pressed, without waiting for a line. Returns how to undo it. */
+  onKey(handler: (key: string) => void): () => void;
   /** Ends the process now, whatever is under way. */
   exitNow(code: number): never;
 }

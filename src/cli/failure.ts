@@ -1,7 +1,8 @@
 import { CommanderError } from "commander";
 import { AppError, describeChain } from "../lib/errors.ts";
 import { printable, printableJson } from "./render/page.ts";
-import type { Format } from "./globals.ts";
+import { isDocument, type OutputFormat } from "./formats/output-format.ts";
+import { toYaml } from "./formats/yaml-text.ts";
 
 /** How a command that failed ends: what it prints, where, and its exit code. */
 export interface Failure {
@@ -10,8 +11,8 @@ export interface Failure {
   readonly stderr: string;
 }
 
-/** `format` decides where the message goes: JSON is data, so it goes to stdout. */
-export function toFailure(error: unknown, format: Format): Failure {
+/** `format` decides where the message goes: JSON and YAML are data, which goes to stdout. */
+export function toFailure(error: unknown, format: OutputFormat): Failure {
   if (error instanceof CommanderError && error.exitCode === 0) return done(0); // help, version
   if (isBrokenPipe(error)) return done(0);
   // Commander has already printed the help it was asked for by an empty command line.
@@ -19,7 +20,7 @@ export function toFailure(error: unknown, format: Format): Failure {
   const { code, message, field } = describe(error);
   const hint = HINTS[code];
   const exitCode = isUsage(error) ? 2 : 1;
-  if (format === "table") {
+  if (!isDocument(format)) {
     const more = hint === undefined ? "" : ` (${hint})`;
     return {
       exitCode,
@@ -35,7 +36,8 @@ export function toFailure(error: unknown, format: Format): Failure {
       ...(hint === undefined ? {} : { hint }),
     },
   };
-  return { exitCode, stdout: `${printableJson(JSON.stringify(body))}\n`, stderr: "" };
+  const text = format === "yaml" ? toYaml(body) : `${printableJson(JSON.stringify(body))}\n`;
+  return { exitCode, stdout: text, stderr: "" };
 }
 
 /** What the server says in the words of any caller, in those of the command line. */

@@ -3,15 +3,19 @@ import { parseAddress, SERVER_DEFAULT } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Context } from "./context.ts";
+import {
+  isDocument,
+  type OutputFormat,
+  outputFormats,
+  readOutputFormat,
+} from "./formats/output-format.ts";
 import { collecting } from "./single-flags.ts";
-
-export type Format = "table" | "json";
 
 /** The flags every command takes, before or after its name. */
 export interface Globals {
   /** At least one; the next when one does not answer. */
   readonly servers: readonly string[];
-  readonly format: Format;
+  readonly output: OutputFormat;
 }
 
 /**
@@ -31,15 +35,10 @@ export function addGlobalFlags(command: Command): void {
     .addOption(
       new Option(
         "-o, --output <format>",
-        "print a table, or exactly one JSON value (default: table)",
+        "print a table, one that is wide and not cut, exactly one JSON or YAML value, or of lists CSV or names (default: table)",
       )
-        .choices(["table", "json"])
-        .argParser((text) => {
-          if (text !== "json" && text !== "table") {
-            throw invalid("--output", `"${text}" is not a format; write json or table`);
-          }
-          return text;
-        })
+        .choices(outputFormats)
+        .argParser(readOutputFormat)
         .helpGroup("Global options:"),
     );
 }
@@ -67,7 +66,7 @@ export function resolveGlobals(command: Command, env: Context["env"]): Globals {
     (fromEnv === undefined || fromEnv === ""
       ? [SERVER_DEFAULT]
       : checkedServers(fromEnv.split(","), "BUSBAR_SERVER"));
-  return { servers, format: (given(command, "output") as Format | undefined) ?? "table" };
+  return { servers, output: (given(command, "output") as OutputFormat | undefined) ?? "table" };
 }
 
 function given(command: Command | null, name: string): unknown {
@@ -79,18 +78,22 @@ function given(command: Command | null, name: string): unknown {
 }
 
 /**
- * The format for an error found before the flags were read: a program that asked for JSON must get
- * it for its own mistakes too.
+ * The format for an error found before the flags were read: a program that asked for JSON or YAML must
+ * get it for its own mistakes too.
  */
-export function guessFormat(argv: readonly string[]): Format {
+export function guessFormat(argv: readonly string[]): OutputFormat {
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
-  return flags.some(
-    (flag, at) =>
-      flag === "--output=json" ||
-      flag === "-ojson" ||
-      ((flag === "--output" || flag === "-o") && flags[at + 1] === "json"),
-  )
-    ? "json"
-    : "table";
+  return (
+    outputFormats.find(
+      (format) =>
+        isDocument(format) &&
+        flags.some(
+          (flag, at) =>
+            flag === `--output=${format}` ||
+            flag === `-o${format}` ||
+            ((flag === "--output" || flag === "-o") && flags[at + 1] === format),
+        ),
+    ) ?? "table"
+  );
 }

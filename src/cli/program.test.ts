@@ -29,7 +29,7 @@ describe("help", () => {
   });
 
   test("no flag is declared twice in one command", async () => {
-    const shell = createShell({} as never, { exitCode: 0, format: undefined });
+    const shell = createShell({} as never, { exitCode: 0, output: undefined });
     const context = { env: {}, hostname: "x" } as never;
     const quiet = { writeOut() {}, writeErr() {}, width: undefined };
     const program = createProgram({ ...shell, context }, quiet);

@@ -18,7 +18,7 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong usage.`;
 
 /** Runs one command line. Returns the exit code, after everything was written. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
-  const outcome: Outcome = { exitCode: 0, format: undefined };
+  const outcome: Outcome = { exitCode: 0, output: undefined };
   const help: { out: string; error: string } = { out: "", error: "" };
   const program = createProgram(createShell(context, outcome), {
     writeOut: (text) => (help.out += text),
@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
     await program.parseAsync([...withHelpFlag(argv)], { from: "user" });
     return outcome.exitCode;
   } catch (error) {
-    const failure = toFailure(error, outcome.format ?? guessFormat(argv));
+    const failure = toFailure(error, outcome.output ?? guessFormat(argv));
     try {
       await context.stdout.write(help.out + failure.stdout);
       await context.stderr.write(help.error + failure.stderr);

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import type { BusbarClient } from "../client/client.ts";
 import type { Context } from "./context.ts";
-import { type Format, resolveGlobals } from "./globals.ts";
+import type { RowsAnswer, ShownRows } from "./formats/answers.ts";
+import { isDocument, type OutputFormat, refuseRowFormats } from "./formats/output-format.ts";
+import { toYaml } from "./formats/yaml-text.ts";
+import { resolveGlobals } from "./globals.ts";
 import { type TerminalPage, printable, printableJson } from "./render/page.ts";
 
 /** What a command found: one JSON value, or the same as text. Commands never print it themselves. */
@@ -11,16 +14,20 @@ export interface Answer {
   readonly exitCode?: number;
   /** A script or document made of the caller's own input: every character of it counts. */
   readonly isRaw?: true;
+  /** Of a list, or of what is shown: for formats that show rows and nothing else. */
+  readonly rows?: ShownRows;
 }
 
 /** One run of one command. */
 export interface Session {
   readonly context: Context;
-  readonly format: Format;
+  readonly output: OutputFormat;
+  /** Whether it is a text for people (a table, or rows) or a value for programs (JSON, YAML). */
+  readonly format: "table" | "json";
   readonly servers: readonly string[];
   /** Loads the client on first use: commands without a server stay quick. */
   client(): Promise<BusbarClient>;
-  /** Prints before the answer: one JSON value or a text, with a line end. */
+  /** Prints before the answer, or without one: a value or a text, with a line end. */
   print(json: unknown, text: (page: TerminalPage) => string): Promise<void>;
   /** Says something to the person at the terminal that is not data. */
   note(message: string): Promise<void>;
@@ -29,45 +36,59 @@ export interface Session {
 /** How the run went; set by the command, read by whoever ends the process. */
 export interface Outcome {
   exitCode: number;
-  format: Format | undefined;
+  output: OutputFormat | undefined;
 }
 
 /** What `declare` functions get: the process, and how to run what they declare. */
 export interface Shell {
   readonly context: Context;
   run(command: Command, work: (session: Session) => Promise<Answer | number>): Promise<void>;
+  /** Runs a command that lists or shows rows: it takes every format. */
+  list(command: Command, work: (session: Session) => Promise<RowsAnswer | number>): Promise<void>;
 }
 
 export function createShell(context: Context, outcome: Outcome): Shell {
+  const start = async (
+    command: Command,
+    work: (session: Session) => Promise<Answer | number>,
+    check: (output: OutputFormat) => void,
+  ): Promise<void> => {
+    const { output, servers } = resolveGlobals(command, context.env);
+    outcome.output = output;
+    check(output);
+    let opened: BusbarClient | undefined;
+    const session: Session = {
+      context,
+      output,
+      format: isDocument(output) ? "json" : "table",
+      servers,
+      async client() {
+        if (opened === undefined) {
+          const { createClient } = await import("../client/client.ts");
+          opened = createClient({ server: await chooseServer(servers) });
+        }
+        return opened;
+      },
+      print: (json, text) =>
+        context.stdout.write(`${between(session, show(session, { json, text }))}\n`),
+      note: (message) => context.stderr.write(`busbar: ${printable(message, { colour: false })}\n`),
+    };
+    try {
+      outcome.exitCode = await finish(session, await work(session));
+    } finally {
+      opened?.close();
+    }
+  };
   return {
     context,
-    async run(command, work) {
-      const { format, servers } = resolveGlobals(command, context.env);
-      outcome.format = format;
-      let opened: BusbarClient | undefined;
-      const session: Session = {
-        context,
-        format,
-        servers,
-        async client() {
-          if (opened === undefined) {
-            const { createClient } = await import("../client/client.ts");
-            opened = createClient({ server: await chooseServer(servers) });
-          }
-          return opened;
-        },
-        print: (json, text) => context.stdout.write(`${show(session, { json, text })}\n`),
-        note: (message) =>
-          context.stderr.write(`busbar: ${printable(message, { colour: false })}\n`),
-      };
-      try {
-        outcome.exitCode = await finish(session, await work(session));
-      } finally {
-        opened?.close();
-      }
-    },
+    run: (command, work) => start(command, work, refuseRowFormats),
+    list: (command, work) => start(command, work, () => undefined),
   };
 }
+
+/** Several YAML values are documents of one stream. */
+const between = ({ output }: Session, text: string): string =>
+  output === "yaml" ? `---\n${text}` : text;
 
 /** Of one alone a call says what is wrong with it. */
 async function chooseServer(servers: readonly string[]): Promise<string> {
@@ -86,20 +107,27 @@ async function finish(session: Session, result: Answer | number): Promise<number
 }
 
 /** Whatever is printed comes through here: texts of other people must not command the terminal. */
-function show({ context, format }: Session, answer: Answer): string {
-  const page = pageOf(context);
-  if (format === "json") return printableJson(JSON.stringify(answer.json));
+export function show(session: Session, answer: Answer): string {
+  const { context, output } = session;
+  if (output === "json") return printableJson(JSON.stringify(answer.json));
+  if (output === "yaml") return toYaml(answer.json).trimEnd();
+  const page = pageOf(context, output);
+  if (output === "csv") return printable(answer.rows?.csv(page) ?? answer.text(page), page);
+  if (output === "name")
+    return printable(answer.rows?.names().join("\n") ?? answer.text(page), page);
   const text = answer.text(page);
   return answer.isRaw === true ? text : printable(text, page);
 }
 
-/** Tables are cut to a terminal's width; a file or a pipe gets all of it. */
-export function pageOf(context: Context): TerminalPage {
+/** Tables are cut to a terminal's width; a file or a pipe gets all of it, and `wide` does, too. */
+export function pageOf(context: Context, output: OutputFormat = "table"): TerminalPage {
   const { stdout, env } = context;
   const noColour = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
+  const isWide = output === "wide";
   return {
-    width: stdout.isTerminal ? stdout.columns : undefined,
-    colour: stdout.isTerminal && !noColour,
+    width: stdout.isTerminal && !isWide ? stdout.columns : undefined,
+    colour: stdout.isTerminal && !noColour && (isWide || output === "table"),
+    ...(isWide ? { isWide } : {}),
     nowMs: context.nowMs(),
   };
 }

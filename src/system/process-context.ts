@@ -24,7 +24,39 @@ export function createProcessContext(services: Services): Context {
       process.on("SIGINT", handler);
       return () => process.off("SIGINT", handler);
     },
+    onStop(handler) {
+      const all = Object.entries(EXIT_CODES).map(([name, code]) => {
+        const signal = name as keyof typeof EXIT_CODES;
+        const listener = (): void => handler(code);
+        process.on(signal, listener);
+        return (): unknown => process.off(signal, listener);
+      });
+      return () => all.forEach((undo) => undo());
+    },
+    onResize(handler) {
+      process.stdout.on("resize", handler);
+      return () => process.stdout.off("resize", handler);
+    },
+    onKey: readKeys,
     exitNow: (code) => process.exit(code),
+  };
+}
+
+/** 128 and the number of the signal, as shells have it. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** No keys where standard input is no terminal. */
+function readKeys(handler: (key: string) => void): () => void {
+  const { stdin } = process;
+  if (!stdin.isTTY) return () => undefined;
+  const listener = (bytes: Buffer): void => handler(bytes.toString("utf8"));
+  stdin.setRawMode(true);
+  stdin.on("data", listener);
+  stdin.resume();
+  return () => {
+    stdin.off("data", listener);
+    stdin.setRawMode(false);
+    stdin.pause();
   };
 }
 
@@ -35,6 +67,9 @@ function createSink(stream: NodeJS.WriteStream & { readonly fd: number }): Sink 
     isTerminal: isatty(stream.fd),
     get columns() {
       return stream.columns as number | undefined;
+    },
+    get rows() {
+      return stream.rows as number | undefined;
     },
     write: (data) =>
       data.length === 0

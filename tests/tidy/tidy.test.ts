@@ -184,6 +184,7 @@ describe("tidy", () => {
       "jobs/run.ts": "copies the output of tasks, byte for byte",
       "jobs/logs.ts": "copies the output of tasks, byte for byte",
       "jobs/wait.ts": "draws a line of numbers over itself",
+      "live/screen.ts": "draws a screen, of texts that it makes printable",
       "service/backup.ts": "draws a line of numbers over itself",
     };
     const writers = productFiles

@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import { limits } from "../../limits.ts";
 import { oneOf, wholeNumber } from "../flags.ts";
 import { toOfferedRow } from "../json.ts";
-import { renderOffered } from "../render/offered.ts";
+import { listed, type RowsAnswer } from "../formats/answers.ts";
+import { OFFERED } from "../render/offered.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 const reported = ["running", "succeeded", "failed", "returned"] as const;
@@ -18,7 +19,7 @@ export function declareClusterTasks(command: Command, shell: Shell): void {
     .argument("<name>", "the cluster")
     .option("--max <n>", "at most so many (100)", wholeNumber("--max", MAX))
     .action((name: string, { max = 0 }: { readonly max?: number }) =>
-      shell.run(offered, (session) => listOffered(session, name, max)),
+      shell.list(offered, (session) => listOffered(session, name, max)),
     );
   const accept = command
     .command("accept")
@@ -40,12 +41,12 @@ are taken; the exit code is 1 if some were refused.
 Example:
   busbar cluster offered blue && busbar cluster accept blue 17 18.3`;
 
-async function listOffered(session: Session, cluster: string, max: number): Promise<Answer> {
+async function listOffered(session: Session, cluster: string, max: number): Promise<RowsAnswer> {
   const { tasks, total } = await (await session.client()).listOfferedTasks({ cluster, max });
   const rows = tasks.map(toOfferedRow);
   const more = Number(total) - rows.length;
   if (more > 0) await session.note(`and ${more} more; see --max`);
-  return { json: rows, text: (page) => renderOffered(rows, page) };
+  return { ...listed(OFFERED, rows), json: rows };
 }
 
 async function acceptTasks(

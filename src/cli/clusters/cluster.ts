@@ -6,7 +6,8 @@ import { toAgentRow, toClusterRow, toIssuedRow } from "../json.ts";
 import { declareClusterTasks } from "./cluster-tasks.ts";
 import { listClusters } from "./clusters.ts";
 import { addIfRevision, type ConditionFlags, notEmpty } from "../flags.ts";
-import { renderCluster, renderIssued, renderVertices } from "../render/clusters.ts";
+import { CLUSTERS, renderCluster, renderIssued, renderVertices } from "../render/clusters.ts";
+import { shownRows } from "../formats/answers.ts";
 import type { ClusterRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
@@ -26,7 +27,7 @@ export function declareCluster(command: Command, shell: Shell): void {
   command.usage("[options] <command>").addHelpText("after", HELP);
   declareRegister(command, shell);
   const list = command.command("list").description("List clusters, as busbar clusters does.");
-  list.action(() => shell.run(list, listClusters));
+  list.action(() => shell.list(list, listClusters));
   declareShow(command, shell);
   declareRotate(command, shell);
   declareClusterTasks(command, shell);
@@ -127,11 +128,13 @@ function declareShow(command: Command, shell: Shell): void {
     .argument("<name>", "the cluster")
     .option("--graph", "print its graph as JSON instead")
     .action((name: string, { graph }: { readonly graph?: true }) =>
-      shell.run(show, async (session) => {
+      shell.list(show, async (session) => {
         const client = await session.client();
-        if (graph === true) return shownDocument(await client.getClusterGraph({ name }));
         const row = await withAgents(client, toClusterRow(await client.getCluster({ name })));
-        return { json: row, text: (page) => renderCluster(row, page) };
+        const rows = shownRows(CLUSTERS, [row]);
+        if (graph === true)
+          return { ...shownDocument(await client.getClusterGraph({ name })), rows };
+        return { json: row, text: (page) => renderCluster(row, page), rows };
       }),
     );
 }

@@ -1,19 +1,36 @@
 import type { Command } from "commander";
+import { listed, type RowsAnswer } from "../formats/answers.ts";
 import { toClusterRow } from "../json.ts";
-import { renderClusters } from "../render/clusters.ts";
-import type { Answer, Session, Shell } from "../session.ts";
+import { addWatchFlag, COUNTS_REFRESH_MS, watchList, type WatchFlag } from "../live/watch-list.ts";
+import { CLUSTERS } from "../render/clusters.ts";
+import type { Session, Shell } from "../session.ts";
 
 export function declareClusters(command: Command, shell: Shell): void {
-  command
-    .addHelpText("after", "\nExample:\n  busbar clusters")
-    .action(() => shell.run(command, listClusters));
+  addWatchFlag(command)
+    .addHelpText("after", "\nExamples:\n  busbar clusters\n  busbar clusters --watch")
+    .action(({ watch }: WatchFlag) =>
+      shell.list(command, (session) =>
+        watch === true ? watchClusters(session) : listClusters(session),
+      ),
+    );
 }
 
-export async function listClusters(session: Session): Promise<Answer> {
-  const client = await session.client();
-  const clusters = (await client.listClusters({})).clusters.map(toClusterRow);
-  return {
-    json: { clusters },
-    text: (page) => (clusters.length === 0 ? "no clusters" : renderClusters(clusters, page)),
-  };
+export async function listClusters(session: Session): Promise<RowsAnswer> {
+  return listed(CLUSTERS, (await readClusters(session)).rows);
 }
+
+async function readClusters(session: Session) {
+  const { clusters, revision } = await (await session.client()).listClusters({});
+  return { rows: clusters.map(toClusterRow), revision };
+}
+
+/** What follows from nodes and tasks is in no event of a cluster. */
+const watchClusters = (session: Session): Promise<number> =>
+  watchList(session, {
+    kind: CLUSTERS,
+    following: { clusters: true },
+    list: () => readClusters(session),
+    revisionOf: (cluster) => cluster.revision,
+    choose: (clusters) => clusters,
+    refreshMs: COUNTS_REFRESH_MS,
+  });

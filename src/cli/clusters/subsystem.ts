@@ -4,7 +4,8 @@ import { limits } from "../../limits.ts";
 import { shownDocument } from "./cluster.ts";
 import { toClusterRow } from "../json.ts";
 import { addIfRevision, type ConditionFlags, notEmpty } from "../flags.ts";
-import { renderSubsystems } from "../render/clusters.ts";
+import { type RowsAnswer, shownRows } from "../formats/answers.ts";
+import { renderSubsystems, SUBSYSTEMS } from "../render/clusters.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { subsystemNameOf } from "./subsystem-name.ts";
 import { CLUSTER_FLAG, whichCluster } from "./which-cluster.ts";
@@ -28,7 +29,7 @@ export function declareSubsystem(command: Command, shell: Shell): void {
   const list = command.command("list").description("List the subsystems of a cluster.");
   list
     .option(...CLUSTER_FLAG)
-    .action((flags: ClusterFlag) => shell.run(list, (session) => listSubsystems(session, flags)));
+    .action((flags: ClusterFlag) => shell.list(list, (session) => listSubsystems(session, flags)));
 
   const show = command.command("show").description("Print a subsystem as JSON.");
   show
@@ -111,7 +112,7 @@ async function addSubsystem(
   };
 }
 
-async function listSubsystems(session: Session, flags: ClusterFlag): Promise<Answer> {
+async function listSubsystems(session: Session, flags: ClusterFlag): Promise<RowsAnswer> {
   const client = await session.client();
   const cluster = await whichCluster(client, flags.cluster);
   const { subsystems } = toClusterRow(await client.getCluster({ name: cluster }));
@@ -121,5 +122,6 @@ async function listSubsystems(session: Session, flags: ClusterFlag): Promise<Ans
       subsystems.length === 0
         ? `cluster ${cluster} has no subsystems`
         : renderSubsystems(subsystems, page),
+    rows: shownRows(SUBSYSTEMS, subsystems),
   };
 }

@@ -34,7 +34,7 @@ describe("bash", () => {
     expect(offered("--server", "x:1", "jobs", "--state", "p")).toEqual(["pending"]);
     expect(offered("up", "--policy", "")).toEqual(["spread", "binpack", "round-robin", "random"]);
     expect(offered("completion", "f")).toEqual(["fish"]);
-    expect(offered("jobs", "-o", "")).toEqual(["table", "json"]);
+    expect(offered("jobs", "-o", "c")).toEqual(["csv"]);
   });
 
   test("leaves files to bash where anything may follow", () => {

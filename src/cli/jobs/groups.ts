@@ -3,7 +3,9 @@ import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, positiveNumber, wholeNumber } from "../flags.ts";
 import { toGroupRow } from "../json.ts";
-import { renderGroups } from "../render/groups.ts";
+import { listed } from "../formats/answers.ts";
+import { addWatchFlag, COUNTS_REFRESH_MS, watchList, type WatchFlag } from "../live/watch-list.ts";
+import { GROUPS, renderGroups } from "../render/groups.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
 
@@ -15,21 +17,23 @@ interface SetFlags extends ConditionFlags {
 }
 
 export function declareGroups(command: Command, shell: Shell): void {
-  command
+  addWatchFlag(command)
     .allowExcessArguments()
     .usage("[options] [command]")
     .addHelpText(
       "after",
       `
 Examples:
-  busbar groups
+  busbar groups --watch
   busbar groups set nightly --weight 0.5 --running-tasks-max 100
   busbar groups pause nightly
   busbar groups remove nightly`,
     )
-    .action(() => {
+    .action(({ watch }: WatchFlag) => {
       refuseUnknownSubcommand(command);
-      return shell.run(command, listGroups);
+      return shell.list(command, async (session) =>
+        watch === true ? watchGroups(session) : listed(GROUPS, (await readGroups(session)).rows),
+      );
     });
   declareSet(command, shell);
   declarePause(command, shell, true);
@@ -112,11 +116,18 @@ async function setGroup(session: Session, name: string, flags: SetFlags): Promis
   return { json: row, text: (page) => renderGroups([row], page) };
 }
 
-async function listGroups(session: Session): Promise<Answer> {
-  const client = await session.client();
-  const groups = (await client.listGroups({})).groups.map(toGroupRow);
-  return {
-    json: { groups },
-    text: (page) => (groups.length === 0 ? "no groups" : renderGroups(groups, page)),
-  };
+async function readGroups(session: Session) {
+  const { groups, revision } = await (await session.client()).listGroups({});
+  return { rows: groups.map(toGroupRow), revision };
 }
+
+/** Their tasks come and go without an event of the group. */
+const watchGroups = (session: Session): Promise<number> =>
+  watchList(session, {
+    kind: GROUPS,
+    following: { groups: true },
+    list: () => readGroups(session),
+    revisionOf: (group) => group.revision,
+    choose: (groups) => groups,
+    refreshMs: COUNTS_REFRESH_MS,
+  });

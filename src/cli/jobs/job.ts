@@ -3,10 +3,11 @@ import type { BusbarClient } from "../../client/client.ts";
 import { stateOf } from "../../client/state.ts";
 import { jobOrTaskId } from "../flags.ts";
 import { toJobRow, toTaskRow } from "../json.ts";
-import { renderJob } from "../render/jobs.ts";
-import { renderTask, renderTasks } from "../render/tasks.ts";
+import { type RowsAnswer, shownRows } from "../formats/answers.ts";
+import { JOBS, renderJob } from "../render/jobs.ts";
+import { renderTask, renderTasks, TASKS } from "../render/tasks.ts";
 import type { TaskRow } from "../rows.ts";
-import type { Answer, Session, Shell } from "../session.ts";
+import type { Session, Shell } from "../session.ts";
 
 /** How many tasks the view of a job shows; `busbar tasks` shows all. */
 const TASKS_SHOWN = 10;
@@ -25,13 +26,13 @@ Examples:
   busbar job 17 --output json`,
     )
     .action((id: string) =>
-      shell.run(command, (session) =>
+      shell.list(command, (session) =>
         id.includes(".") ? showTask(session, id) : showJob(session, id),
       ),
     );
 }
 
-async function showJob(session: Session, id: string): Promise<Answer> {
+async function showJob(session: Session, id: string): Promise<RowsAnswer> {
   const client = await session.client();
   const job = toJobRow(await client.getJob({ id }));
   const tasks = await tellingTasks(client, id);
@@ -44,6 +45,7 @@ async function showJob(session: Session, id: string): Promise<Answer> {
       const table = tasks.length === 0 ? "" : `\n\n${renderTasks(tasks, page)}`;
       return renderJob(job, page) + table;
     },
+    rows: shownRows(JOBS, [job]),
   };
 }
 
@@ -64,8 +66,12 @@ async function tellingTasks(client: BusbarClient, jobId: string): Promise<readon
   return found.slice(0, TASKS_SHOWN);
 }
 
-async function showTask(session: Session, id: string): Promise<Answer> {
+async function showTask(session: Session, id: string): Promise<RowsAnswer> {
   const client = await session.client();
   const task = toTaskRow(await client.getTask({ id }));
-  return { json: task, text: (page) => renderTask(task, page) };
+  return {
+    json: task,
+    text: (page) => renderTask(task, page),
+    rows: shownRows(TASKS, [task]),
+  };
 }

@@ -6,10 +6,13 @@ import { limits } from "../../limits.ts";
 import { anyOf, keyValue, notEmpty, wholeNumber } from "../flags.ts";
 import { toCountRow, toJobRow } from "../json.ts";
 import { collect } from "../pages.ts";
-import { renderCounts, renderJobs } from "../render/jobs.ts";
-import type { Answer, Session, Shell } from "../session.ts";
+import { listed, type RowsAnswer, shownRows } from "../formats/answers.ts";
+import { addWatchFlag, rowsKept, watchList, type WatchFlag } from "../live/watch-list.ts";
+import { COUNTS, countRows, JOBS, renderCounts } from "../render/jobs.ts";
+import type { JobRow } from "../rows.ts";
+import type { Session, Shell } from "../session.ts";
 
-interface JobsFlags {
+interface JobsFlags extends WatchFlag {
   readonly state?: readonly StateName[];
   readonly group?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -25,7 +28,7 @@ interface JobsFlags {
 const LIMIT_DEFAULT = 50;
 
 export function declareJobs(command: Command, shell: Shell): void {
-  command
+  addWatchFlag(command)
     .addOption(
       new Option("--state <states>", "only in these states, several with commas")
         .choices(jobStateNames)
@@ -51,31 +54,79 @@ export function declareJobs(command: Command, shell: Shell): void {
 Examples:
   busbar jobs --state pending,running
   busbar jobs --group nightly --label owner=ada --all
+  busbar jobs --state failed -o name | xargs busbar rerun
+  busbar jobs --watch
   busbar jobs --count`,
     )
     .action((flags: JobsFlags) =>
-      shell.run(command, (session) =>
-        flags.count === true ? countJobs(session, flags) : listJobs(session, flags),
-      ),
+      shell.list(command, (session) => {
+        if (flags.count === true) return countJobs(session, flags);
+        return flags.watch === true ? watchJobs(session, flags) : listJobs(session, flags);
+      }),
     );
 }
 
-async function listJobs(session: Session, flags: JobsFlags): Promise<Answer> {
-  const client = await session.client();
-  const filter = toFilter(flags);
-  const limit = flags.all === true ? Number.MAX_SAFE_INTEGER : flags.limit;
-  const { items, more } = await collect(limit, async (pageToken, wanted) => {
-    const pageSize = Math.min(wanted, limits.pageSizeMax);
-    const { jobs, nextPageToken } = await client.listJobs({ filter, pageSize, pageToken });
-    return { items: jobs.map(toJobRow), nextPageToken };
-  });
+async function listJobs(session: Session, flags: JobsFlags): Promise<RowsAnswer> {
+  const { items, more } = await readJobs(session, flags, limitOf(flags));
   if (more && session.format === "table") {
     await session.note(`these are the newest ${items.length}; see more with --limit or --all`);
   }
-  return {
-    json: more ? { jobs: items, more } : { jobs: items },
-    text: (page) => (items.length === 0 ? "no jobs" : renderJobs(items, page)),
-  };
+  return listed(JOBS, items, more);
+}
+
+const limitOf = ({ all, limit }: JobsFlags): number =>
+  all === true ? Number.MAX_SAFE_INTEGER : limit;
+
+async function readJobs(session: Session, flags: JobsFlags, limit: number) {
+  const client = await session.client();
+  const filter = toFilter(flags);
+  return collect(limit, async (pageToken, wanted) => {
+    const pageSize = Math.min(wanted, limits.pageSizeMax);
+    const page = await client.listJobs({ filter, pageSize, pageToken });
+    return { ...page, items: page.jobs.map(toJobRow) };
+  });
+}
+
+function watchJobs(session: Session, flags: JobsFlags): Promise<number> {
+  for (const flag of ["cluster", "node"] as const) {
+    if (flags[flag] === undefined) continue;
+    throw invalid(`--${flag}`, "cannot be combined with --watch: changes of jobs do not say where");
+  }
+  const limit = rowsKept(session, limitOf(flags));
+  return watchList(session, {
+    kind: JOBS,
+    following: { jobs: true, ...(flags.group === undefined ? {} : { group: flags.group }) },
+    async list() {
+      const { items: rows, revision } = await readJobs(session, flags, limitOf(flags));
+      return { rows, revision };
+    },
+    see: (event) => {
+      if (event.case === "job") return { row: toJobRow(event.value) };
+      const isJob = event.case === "removed" && event.value.kind === "job";
+      return isJob ? { removed: event.value.id } : undefined;
+    },
+    revisionOf: (job) => job.revision,
+    choose: (jobs) =>
+      jobs
+        .filter((job) => isWanted(job, flags))
+        .sort((a, b) => Number(b.id) - Number(a.id))
+        .slice(0, limit),
+  });
+}
+
+/** Events tell of all jobs of a group; the rest of the filter is held against each here. */
+function isWanted(
+  job: JobRow,
+  { state, group, label = {}, name, submittedBy }: JobsFlags,
+): boolean {
+  const { spec } = job;
+  return (
+    (state === undefined || state.some((each) => each === job.state)) &&
+    (group === undefined || spec.group === group) &&
+    (name === undefined || spec.name === name) &&
+    (submittedBy === undefined || job.submittedBy === submittedBy) &&
+    Object.entries(label).every(([key, value]) => spec.labels?.[key] === value)
+  );
 }
 
 function toFilter(flags: JobsFlags): JobFilterInit {
@@ -84,8 +135,17 @@ function toFilter(flags: JobsFlags): JobFilterInit {
   return { states: state.map(stateOf), group, labels, cluster, node, name, submittedBy };
 }
 
-async function countJobs(session: Session, flags: JobsFlags): Promise<Answer> {
-  const others = ["state", "label", "cluster", "node", "name", "submittedBy", "all"] as const;
+async function countJobs(session: Session, flags: JobsFlags): Promise<RowsAnswer> {
+  const others = [
+    "state",
+    "label",
+    "cluster",
+    "node",
+    "name",
+    "submittedBy",
+    "all",
+    "watch",
+  ] as const;
   for (const flag of others) {
     if (flags[flag] !== undefined) {
       const shown = flag === "submittedBy" ? "submitted-by" : flag;
@@ -94,5 +154,9 @@ async function countJobs(session: Session, flags: JobsFlags): Promise<Answer> {
   }
   const client = await session.client();
   const row = toCountRow(await client.countJobs({ group: flags.group }));
-  return { json: row, text: (page) => renderCounts(row, page) };
+  return {
+    json: row,
+    text: (page) => renderCounts(row, page),
+    rows: shownRows(COUNTS, countRows(row)),
+  };
 }

@@ -1,17 +1,21 @@
 import { type Command, Option } from "commander";
-import { invalid } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
 import { formatDuration } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
 import { lostPolicies } from "../context.ts";
 import { addIfRevision, awayTime, type ConditionFlags, notEmpty, oneOf } from "../flags.ts";
 import { toNodeRow } from "../json.ts";
 import { collect } from "../pages.ts";
-import { renderNode, renderNodes } from "../render/nodes.ts";
+import { listed, type RowsAnswer, shownRows } from "../formats/answers.ts";
+import { addWatchFlag, COUNTS_REFRESH_MS, watchList, type WatchFlag } from "../live/watch-list.ts";
+import { NODES, renderNode } from "../render/nodes.ts";
+import { readNodeTasks } from "./node-tasks.ts";
 import type { NodeRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
 
-interface NodesFlags {
+interface NodesFlags extends WatchFlag {
   readonly cluster?: string;
   readonly state?: string;
 }
@@ -43,9 +47,10 @@ Examples:
   busbar nodes set edge-7 --on-lost agent --lost-after agent`;
 
 export function declareNodes(command: Command, shell: Shell): void {
-  command
+  addWatchFlag(command)
+    .usage("[options] [name] [command]")
+    .argument("[name]", "show this one, with its tasks")
     .allowExcessArguments()
-    .usage("[options] [command]")
     .option("--cluster <name>", "only of this cluster", notEmpty("--cluster"))
     .addOption(
       new Option("--state <state>", "only in this state")
@@ -57,12 +62,23 @@ export function declareNodes(command: Command, shell: Shell): void {
       `
 Examples:
   busbar nodes --cluster gpu
-  busbar nodes show rack1-7
+  busbar nodes rack1-7
+  busbar nodes --watch
   busbar nodes drain rack1-7 --reason "new disk"`,
     )
-    .action((flags: NodesFlags) => {
-      refuseUnknownSubcommand(command);
-      return shell.run(command, (session) => listNodes(session, flags));
+    .action((name: string | undefined, flags: NodesFlags) => {
+      if (command.args.length > 1) refuseUnknownSubcommand(command);
+      return shell.list(command, async (session) => {
+        if (name === undefined) return listNodes(session, flags);
+        for (const flag of ["watch", "cluster", "state"] as const) {
+          if (flags[flag] !== undefined) throw invalid(`--${flag}`, "is for the list of nodes");
+        }
+        return showNode(
+          session,
+          name,
+          command.commands.map((each) => each.name()),
+        );
+      });
     });
   declareOne(command, shell);
 }
@@ -71,10 +87,8 @@ function declareOne(command: Command, shell: Shell): void {
   const add = (name: string, summary: string) =>
     command.command(name).description(summary).argument("<name>", "the node");
 
-  const show = add("show", "Show one node in detail.");
-  show.action((name: string) =>
-    shell.run(show, async (session) => shown(await (await session.client()).getNode({ name }))),
-  );
+  const show = add("show", "Show one node in detail, as busbar nodes NAME does.");
+  show.action((name: string) => shell.list(show, (session) => showNode(session, name, [])));
 
   const drain = add("drain", "Place no new tasks on a node; the running ones go on.");
   addIfRevision(drain)
@@ -135,10 +149,30 @@ function declareOne(command: Command, shell: Shell): void {
 
 type WireNode = Parameters<typeof toNodeRow>[0];
 
-function shown(node: WireNode): Answer {
-  const row = toNodeRow(node);
-  return { json: row, text: (page) => renderNode(row, page) };
+/** `words`: the node may be none because one of these was meant. */
+async function showNode(
+  session: Session,
+  name: string,
+  words: readonly string[],
+): Promise<RowsAnswer> {
+  const client = await session.client();
+  const row = toNodeRow(await client.getNode({ name }).catch(suggestWord(name, words)));
+  const tasks = row.tasks + row.held === 0 ? [] : await readNodeTasks(client, name);
+  return {
+    json: { ...row, taskList: tasks },
+    text: (page) => renderNode(row, page, tasks),
+    rows: shownRows(NODES, [row]),
+  };
 }
+
+const suggestWord =
+  (name: string, words: readonly string[]) =>
+  (error: unknown): never => {
+    const meant = nearest(name, words);
+    const isUnknown = error instanceof AppError && error.code === "not_found";
+    if (!isUnknown || meant === undefined) throw error;
+    throw invalid("nodes", `there is no node ${name}; did you mean busbar nodes ${meant}?`);
+  };
 
 function changed(node: WireNode): Answer {
   const row = toNodeRow(node);
@@ -151,16 +185,37 @@ function lossOf({ onLost, lostAfterMs }: NodeRow): string {
   return `; when lost${after}: ${onLost ?? "requeue"}`;
 }
 
-async function listNodes(session: Session, flags: NodesFlags): Promise<Answer> {
-  const client = await session.client();
-  const { cluster, state } = flags;
-  const { items } = await collect<NodeRow>(limits.nodesMax, async (pageToken) => {
-    const pageSize = limits.pageSizeMax;
-    const answer = await client.listNodes({ cluster, state, pageSize, pageToken });
-    return { items: answer.nodes.map(toNodeRow), nextPageToken: answer.nextPageToken };
-  });
-  return {
-    json: { nodes: items },
-    text: (page) => (items.length === 0 ? "no nodes" : renderNodes(items, page)),
-  };
+async function listNodes(session: Session, flags: NodesFlags): Promise<RowsAnswer | number> {
+  if (flags.watch === true) return watchNodes(session, flags);
+  return listed(NODES, (await readNodes(session, flags)).rows);
 }
+
+async function readNodes(session: Session, { cluster, state }: NodesFlags) {
+  const client = await session.client();
+  const { items: rows, revision } = await collect(limits.nodesMax, async (pageToken) => {
+    const pageSize = limits.pageSizeMax;
+    const page = await client.listNodes({ cluster, state, pageSize, pageToken });
+    return { ...page, items: page.nodes.map(toNodeRow) };
+  });
+  return { rows, revision };
+}
+
+/** What tasks use is in no event of a node. */
+const watchNodes = (session: Session, flags: NodesFlags): Promise<number> =>
+  watchList(session, {
+    kind: NODES,
+    following: { nodes: true },
+    list: () => readNodes(session, flags),
+    see: (event) => {
+      if (event.case === "node") return { row: toNodeRow(event.value) };
+      const isNode = event.case === "removed" && event.value.kind === "node";
+      return isNode ? { removed: event.value.id } : undefined;
+    },
+    revisionOf: (node) => node.revision,
+    choose: (nodes) =>
+      nodes
+        .filter(({ cluster }) => flags.cluster === undefined || cluster === flags.cluster)
+        .filter(({ state }) => flags.state === undefined || state === flags.state)
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    refreshMs: COUNTS_REFRESH_MS,
+  });

@@ -1,26 +1,34 @@
 import type { AgentRow, ClusterRow, IssuedRow, StateRow, SubsystemRow } from "../rows.ts";
 import { resourceColumns } from "./nodes.ts";
 import type { TerminalPage } from "./page.ts";
-import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, amount, moment, stateStyle } from "./values.ts";
+import { type Column, renderFields, renderTable, type RowKind } from "./table.ts";
+import { ago, amount, moment, momentColumn, stateStyle } from "./values.ts";
 
-export function renderClusters(clusters: readonly ClusterRow[], page: TerminalPage): string {
-  const columns: readonly Column<ClusterRow>[] = [
+export const CLUSTERS: RowKind<ClusterRow> = {
+  plural: "clusters",
+  name: ({ name }) => name,
+  columns: ({ nowMs }) => [
     { title: "NAME", value: (cluster) => cluster.name },
     { title: "KIND", value: (cluster) => cluster.kind },
     {
       title: "CONNECTED",
       align: "right",
       value: (cluster) => connected(cluster),
+      csv: (cluster) => String(cluster.nodesConnected),
       style: (cluster) => (cluster.nodesConnected < cluster.nodes ? "yellow" : undefined),
     },
     { title: "TASKS", align: "right", value: (cluster) => String(cluster.tasks) },
     ...resourceColumns,
     { title: "GRAPH", value: (cluster) => renderVertices(cluster.vertices) },
     { title: "SUBSYSTEMS", value: (cluster) => names(cluster) },
-  ];
-  return renderTable(columns, clusters, page);
-}
+    { ...momentColumn<ClusterRow>("SINCE", (cluster) => cluster.createdAtMs, nowMs), isWide: true },
+    { title: "REGISTERED BY", isWide: true, value: (cluster) => cluster.registeredBy ?? "" },
+    { title: "CHANGED BY", isWide: true, value: (cluster) => cluster.changedBy ?? "" },
+  ],
+};
+
+export const renderClusters = (clusters: readonly ClusterRow[], page: TerminalPage): string =>
+  renderTable(CLUSTERS.columns(page), clusters, page);
 
 /** Nodes, or agents that speak for one that pulls: it may have none. */
 const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
@@ -96,6 +104,12 @@ const subsystemColumns: readonly Column<SubsystemRow>[] = [
   { title: "VERTICES", align: "right", value: ({ vertices }) => String(vertices) },
   { title: "LINKS", align: "right", value: ({ links }) => String(links) },
 ];
+
+export const SUBSYSTEMS: RowKind<SubsystemRow> = {
+  plural: "subsystems",
+  name: ({ name }) => name,
+  columns: () => subsystemColumns,
+};
 
 export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: TerminalPage): string =>
   renderTable(subsystemColumns, subsystems, page);

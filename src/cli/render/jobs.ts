@@ -10,32 +10,50 @@ import type {
 } from "../rows.ts";
 import { cut, type TerminalPage, paint } from "./page.ts";
 import { requestText } from "./request.ts";
-import { type Column, renderFields, renderTable } from "./table.ts";
+import { renderFields, renderTable, type RowKind } from "./table.ts";
 import {
   ago,
   moment,
+  momentColumn,
   pairs,
   progressText,
   resources,
   stateStyle,
   took,
+  tookColumn,
   usageFields,
 } from "./values.ts";
 
-export function renderJobs(jobs: readonly JobRow[], page: TerminalPage): string {
-  const columns: readonly Column<JobRow>[] = [
+export const JOBS: RowKind<JobRow> = {
+  plural: "jobs",
+  name: ({ id }) => id,
+  columns: ({ nowMs }) => [
     { title: "ID", align: "right", value: (job) => job.id },
     { title: "NAME", value: (job) => job.spec.name },
     { title: "STATE", value: (job) => job.state, style: (job) => stateStyle(job.state) },
-    { title: "TASKS", align: "right", value: progress },
+    { title: "TASKS", align: "right", value: progress, csv: (job) => String(job.taskTotal) },
     { title: "GROUP", value: (job) => job.spec.group },
-    { title: "SUBMITTED", value: (job) => ago(job.submittedAtMs, page.nowMs) },
-    { title: "TOOK", align: "right", value: (job) => took(job, page.nowMs) },
+    momentColumn("SUBMITTED", (job) => job.submittedAtMs, nowMs),
+    tookColumn(nowMs),
     { title: "PROGRESS", value: progressText },
     { title: "REASON", value: outcome },
-  ];
-  return renderTable(columns, jobs, page);
-}
+    { title: "USER", isWide: true, value: (job) => job.submittedBy ?? "" },
+    { title: "PRIORITY", isWide: true, align: "right", value: (job) => String(job.spec.priority) },
+    { ...momentColumn<JobRow>("STARTED", (job) => job.startedAtMs, nowMs), isWide: true },
+    { ...momentColumn<JobRow>("ENDED", (job) => job.endedAtMs, nowMs), isWide: true },
+    { title: "EXIT", isWide: true, align: "right", value: (job) => String(job.exitCode ?? "") },
+    { title: "NEEDS", isWide: true, value: ({ spec }) => resources(spec.resources ?? {}) },
+    { title: "LABELS", isWide: true, value: ({ spec }) => pairs(spec.labels) },
+    { title: "COMMAND", isWide: true, value: ({ spec }) => workText(spec) },
+  ],
+};
+
+export const renderJobs = (jobs: readonly JobRow[], page: TerminalPage): string =>
+  renderTable(JOBS.columns(page), jobs, page);
+
+/** The first line of what a job runs. */
+const workText = ({ command, script, jobspec, workload }: SpecRow): string =>
+  command === undefined ? firstLine(script ?? jobspec ?? workload ?? "") : joinShell(command);
 
 /** "3/10": how many have ended. A single task tells nothing its state does not. */
 const progress = (job: JobRow): string =>
@@ -66,6 +84,27 @@ export function renderCounts(row: CountRow, page: TerminalPage): string {
     page,
   );
 }
+
+interface StateCount {
+  readonly what: string;
+  readonly state: string;
+  readonly count: number;
+}
+
+export const COUNTS: RowKind<StateCount> = {
+  plural: "counts",
+  name: ({ what, state }) => `${what}/${state}`,
+  columns: () => [
+    { title: "WHAT", value: ({ what }) => what },
+    { title: "STATE", value: ({ state }) => state },
+    { title: "COUNT", align: "right", value: ({ count }) => String(count) },
+  ],
+};
+
+export const countRows = ({ jobs, tasks }: CountRow): readonly StateCount[] =>
+  Object.entries({ jobs, tasks }).flatMap(([what, counts]) =>
+    Object.entries(counts).map(([state, count]) => ({ what, state, count })),
+  );
 
 /** Everything about one job, above its tasks. */
 export function renderJob(job: JobRow, page: TerminalPage): string {

@@ -1,19 +1,47 @@
 import { formatDuration } from "../../lib/units.ts";
-import type { NodeRow } from "../rows.ts";
+import type { NodeRow, ProgressRow } from "../rows.ts";
 import { partFields, renderSoftware } from "./facts.ts";
 import type { TerminalPage } from "./page.ts";
-import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, amount, moment, pairs, stateStyle, usage } from "./values.ts";
+import { type Column, renderFields, renderTable, type RowKind } from "./table.ts";
+import {
+  ago,
+  amount,
+  moment,
+  momentColumn,
+  pairs,
+  progressText,
+  stateStyle,
+  usage,
+} from "./values.ts";
 
 /** These get a column each; any other resource is shown in one column together. */
 const COMMON = ["cpu", "memory", "gpu"];
 
 type Place = Pick<NodeRow, "used" | "capacity">;
 
+/** For people "used/there is" in one column, for programs a column each, in plain numbers. */
+const resourceColumn = (title: string, name: string): Column<Place> => ({
+  title,
+  align: "right",
+  value: (place) => usage(name, place),
+  csv: ({ capacity }) => String(capacity[name] ?? ""),
+});
+
+const usedColumn = (title: string, name: string): Column<Place> => ({
+  title,
+  align: "right",
+  isWide: true,
+  value: () => "",
+  csv: ({ used, capacity }) => (capacity[name] === undefined ? "" : String(used[name] ?? 0)),
+});
+
 export const resourceColumns: readonly Column<Place>[] = [
-  { title: "CPU", align: "right", value: (place) => usage("cpu", place) },
-  { title: "MEMORY", align: "right", value: (place) => usage("memory", place) },
-  { title: "GPU", align: "right", value: (place) => usage("gpu", place) },
+  resourceColumn("CPU", "cpu"),
+  usedColumn("CPU USED", "cpu"),
+  resourceColumn("MEMORY", "memory"),
+  usedColumn("MEMORY USED", "memory"),
+  resourceColumn("GPU", "gpu"),
+  usedColumn("GPU USED", "gpu"),
   {
     title: "OTHER",
     value: (place) =>
@@ -25,23 +53,38 @@ export const resourceColumns: readonly Column<Place>[] = [
   },
 ];
 
-export function renderNodes(nodes: readonly NodeRow[], page: TerminalPage): string {
-  const columns: readonly Column<NodeRow>[] = [
+export const NODES: RowKind<NodeRow> = {
+  plural: "nodes",
+  name: ({ name }) => name,
+  columns: ({ nowMs }) => [
     { title: "NAME", value: (node) => node.name },
     {
       title: "CLUSTER",
       value: (node) => (node.isClusterAgent ? `all of ${node.cluster}` : node.cluster),
+      csv: (node) => node.cluster,
     },
     { title: "STATE", value: (node) => node.state, style: (node) => stateStyle(node.state) },
     { title: "TASKS", align: "right", value: (node) => String(node.tasks) },
-    { title: "POWER", align: "right", value: ({ power }) => (power ? `${power.watts} W` : "") },
+    {
+      title: "POWER",
+      align: "right",
+      value: ({ power }) => (power ? `${power.watts} W` : ""),
+      csv: ({ power }) => String(power?.watts ?? ""),
+    },
     ...resourceColumns,
-    { title: "SINCE", value: (node) => ago(since(node), page.nowMs) },
+    momentColumn("SINCE", since, nowMs),
     { title: "LABELS", value: (node) => pairs(node.labels) },
     { title: "REASON", value: nodeReason },
-  ];
-  return renderTable(columns, nodes, page);
-}
+    { title: "HELD", isWide: true, align: "right", value: (node) => String(node.held) },
+    { title: "ADDRESS", isWide: true, value: (node) => node.address ?? "" },
+    { title: "AGENT", isWide: true, value: (node) => node.agentVersion ?? "" },
+    { title: "WHEN LOST", isWide: true, value: (node) => node.onLost ?? "requeue" },
+    { title: "CHANGED BY", isWide: true, value: (node) => node.changedBy ?? "" },
+  ],
+};
+
+export const renderNodes = (nodes: readonly NodeRow[], page: TerminalPage): string =>
+  renderTable(NODES.columns(page), nodes, page);
 
 /** Why it takes no tasks, and what becomes of those that it has. */
 export const nodeReason = (node: NodeRow): string =>
@@ -76,7 +119,44 @@ function heldText({ held, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
   return `${held} of at most ${heldMax}: its last tasks took ${Math.round(taskMsMean)} ms each`;
 }
 
-export function renderNode(node: NodeRow, page: TerminalPage): string {
+/** Tasks that a node has, for the view of it. */
+interface TaskHere {
+  readonly id: string;
+  readonly jobName: string;
+  readonly state: string;
+  readonly startedAtMs?: number;
+  readonly progress?: ProgressRow;
+  readonly reason?: string;
+}
+
+function renderTasksHere(
+  { tasks, held }: NodeRow,
+  here: readonly TaskHere[],
+  page: TerminalPage,
+): readonly string[] {
+  if (here.length === 0) return [];
+  const columns: readonly Column<TaskHere>[] = [
+    { title: "TASK", align: "right", value: ({ id }) => id },
+    { title: "JOB", value: ({ jobName }) => jobName },
+    {
+      title: "STATE",
+      value: ({ state }) => (state === "held" ? "held ahead" : state),
+      style: ({ state }) => stateStyle(state),
+    },
+    momentColumn("STARTED", (task) => task.startedAtMs, page.nowMs),
+    { title: "PROGRESS", value: progressText },
+    { title: "REASON", value: ({ reason }) => reason ?? "" },
+  ];
+  const more = tasks + held - here.length;
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return [[renderTable(columns, here, page), ...rest].join("\n")];
+}
+
+export function renderNode(
+  node: NodeRow,
+  page: TerminalPage,
+  here: readonly TaskHere[] = [],
+): string {
   const at = (ms: number | undefined) =>
     ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
   const resources = Object.keys(node.capacity)
@@ -114,5 +194,9 @@ export function renderNode(node: NodeRow, page: TerminalPage): string {
     page,
   );
   const software = node.facts === undefined ? "" : renderSoftware(node.facts, page);
-  return software === "" ? fields : `${fields}\n\n${software}`;
+  return [
+    fields,
+    ...renderTasksHere(node, here, page),
+    ...(software === "" ? [] : [software]),
+  ].join("\n\n");
 }

@@ -1,19 +1,18 @@
 import type { OfferedRow } from "../rows.ts";
-import type { TerminalPage } from "./page.ts";
-import { type Column, renderTable } from "./table.ts";
-import { ago, amount } from "./values.ts";
+import type { RowKind } from "./table.ts";
+import { amount, momentColumn } from "./values.ts";
 
-export function renderOffered(tasks: readonly OfferedRow[], page: TerminalPage): string {
-  if (tasks.length === 0) return "no tasks";
-  const columns: readonly Column<OfferedRow>[] = [
+export const OFFERED: RowKind<OfferedRow> = {
+  plural: "tasks",
+  name: ({ id }) => id,
+  columns: ({ nowMs }) => [
     { title: "ID", align: "right", value: ({ id }) => id },
     { title: "NAME", value: ({ spec }) => spec.name },
     { title: "WORK", value: ({ spec }) => workOf(spec) },
     { title: "NEEDS", value: ({ spec }) => needsOf(spec) },
-    { title: "OFFERED", value: ({ offeredAtMs }) => ago(offeredAtMs, page.nowMs) },
-  ];
-  return renderTable(columns, tasks, page);
-}
+    momentColumn("OFFERED", ({ offeredAtMs }) => offeredAtMs, nowMs),
+  ],
+};
 
 const WORK_SHOWN = 40;
 

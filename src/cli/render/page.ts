@@ -3,6 +3,8 @@ export interface TerminalPage {
   /** Columns of the terminal; undefined: as wide as it gets. */
   readonly width: number | undefined;
   readonly colour: boolean;
+  /** With the columns that only few people need. */
+  readonly isWide?: boolean;
   readonly nowMs: number;
 }
 

@@ -3,8 +3,21 @@ import { clean, cut, displayWidth, pad, type TerminalPage, paint, type Style } f
 export interface Column<Row> {
   readonly title: string;
   readonly align?: "left" | "right";
+  /** Only shown by `--output wide` and `csv`. */
+  readonly isWide?: true;
   value(row: Row): string;
+  /** For programs, where a text for people says less: a moment instead of "3h ago". */
+  csv?(row: Row): string;
   style?(row: Row): Style | undefined;
+}
+
+/** How rows of one kind are shown: in tables, as CSV, and by name. */
+export interface RowKind<Row> {
+  /** "jobs": the key in JSON, and what "no jobs" calls them. */
+  readonly plural: string;
+  columns(page: TerminalPage): readonly Column<Row>[];
+  /** What commands call one by. */
+  name(row: Row): string;
 }
 
 const GAP = "  ";
@@ -17,8 +30,9 @@ export function renderTable<Row>(
   rows: readonly Row[],
   page: TerminalPage,
 ): string {
-  const texts = columns.map((column) => rows.map((row) => clean(column.value(row))));
-  const shown = columns
+  const wanted = columns.filter(({ isWide }) => isWide !== true || page.isWide === true);
+  const texts = wanted.map((column) => rows.map((row) => clean(column.value(row))));
+  const shown = wanted
     .map((column, at) => ({ column, cells: texts[at] ?? [] }))
     .filter(({ cells }) => cells.length === 0 || cells.some((cell) => cell !== ""));
   const widths = fitWidths(
@@ -67,6 +81,13 @@ function fitWidths(natural: readonly number[], page: number | undefined): number
     widths[widest.at] = Math.max(floor, widest.width - excess);
   }
 }
+
+export const renderRows = <Row>(
+  kind: RowKind<Row>,
+  rows: readonly Row[],
+  page: TerminalPage,
+): string =>
+  rows.length === 0 ? `no ${kind.plural}` : renderTable(kind.columns(page), rows, page);
 
 /** "Name:  value" lines, aligned; empty values are left out. */
 export function renderFields(

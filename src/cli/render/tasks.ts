@@ -1,38 +1,63 @@
 import type { PastRow, TaskRow } from "../rows.ts";
 import type { TerminalPage } from "./page.ts";
-import { type Column, renderFields, renderTable } from "./table.ts";
+import { type Column, renderFields, renderTable, type RowKind } from "./table.ts";
 import {
   ago,
-  cpuTime,
+  cpuTimeColumn,
   elapsed,
-  maxMemory,
+  maxMemoryColumn,
   moment,
+  momentColumn,
   progressText,
   stateStyle,
   took,
+  tookColumn,
   usageFields,
 } from "./values.ts";
 
-export function renderTasks(tasks: readonly TaskRow[], page: TerminalPage): string {
-  // A node is of one cluster, which it need not tell; what is offered to a cluster has no node.
-  const isOffered = tasks.some(({ node, cluster }) => node === undefined && cluster !== undefined);
-  const columns: readonly Column<TaskRow>[] = [
-    { title: "TASK", align: "right", value: (task) => task.id },
-    { title: "STATE", value: (task) => task.state, style: (task) => stateStyle(task.state) },
-    { title: "ATTEMPT", align: "right", value: ({ attempt }) => (attempt > 0 ? `${attempt}` : "") },
-    { title: "NODE", value: (task) => task.node ?? "" },
-    { title: "CLUSTER", value: (task) => (isOffered ? (task.cluster ?? "") : "") },
-    { title: "SHARE", align: "right", value: shareText },
-    { title: "STARTED", value: (task) => ago(task.startedAtMs, page.nowMs) },
-    { title: "TOOK", align: "right", value: (task) => took(task, page.nowMs) },
-    { title: "PROGRESS", value: progressText },
-    { title: "CPU", align: "right", value: cpuTime },
-    { title: "MEMORY", align: "right", value: maxMemory },
-    { title: "EXIT", align: "right", value: exit },
-    { title: "REASON", value: (task) => reasonOf(task, page.nowMs) },
-  ];
-  return renderTable(columns, tasks, page);
-}
+/** A node is of one cluster, which it need not tell; what is offered to a cluster has no node. */
+const isOffered = ({ node, cluster }: TaskRow): boolean =>
+  node === undefined && cluster !== undefined;
+
+export const TASKS: RowKind<TaskRow> = {
+  plural: "tasks",
+  name: ({ id }) => id,
+  columns: (page) => taskColumns(page, false),
+};
+
+const taskColumns = (
+  { nowMs, isWide }: TerminalPage,
+  hasOffered: boolean,
+): readonly Column<TaskRow>[] => [
+  { title: "TASK", align: "right", value: (task) => task.id },
+  { title: "STATE", value: (task) => task.state, style: (task) => stateStyle(task.state) },
+  {
+    title: "ATTEMPT",
+    align: "right",
+    value: ({ attempt }) => (attempt > 0 ? `${attempt}` : ""),
+  },
+  { title: "NODE", value: (task) => task.node ?? "" },
+  {
+    title: "CLUSTER",
+    value: (task) => (hasOffered || isWide === true ? (task.cluster ?? "") : ""),
+    csv: (task) => task.cluster ?? "",
+  },
+  { title: "SHARE", align: "right", value: shareText },
+  momentColumn("STARTED", (task) => task.startedAtMs, nowMs),
+  tookColumn(nowMs),
+  { title: "PROGRESS", value: progressText },
+  cpuTimeColumn("CPU"),
+  maxMemoryColumn("MEMORY"),
+  { title: "EXIT", align: "right", value: exit },
+  { title: "REASON", value: (task) => reasonOf(task, nowMs) },
+  { ...momentColumn<TaskRow>("ASSIGNED", (task) => task.assignedAtMs, nowMs), isWide: true },
+  { ...momentColumn<TaskRow>("ENDED", (task) => task.endedAtMs, nowMs), isWide: true },
+  { title: "FAILURE", isWide: true, value: (task) => task.failure ?? "" },
+  { title: "RESTARTS", isWide: true, align: "right", value: (task) => String(task.restarts ?? "") },
+];
+
+export const renderTasks = (tasks: readonly TaskRow[], page: TerminalPage): string =>
+  renderTable(taskColumns(page, tasks.some(isOffered)), tasks, page);
 
 const shareText = ({ share }: TaskRow): string =>
   share === undefined ? "" : `${share.wattSeconds} Ws`;
@@ -87,8 +112,8 @@ export function renderPast(past: readonly PastRow[], page: TerminalPage): string
     { title: "NODE", value: (row) => row.node ?? "" },
     { title: "STARTED", value: (row) => ago(row.startedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (row) => took(row, page.nowMs) },
-    { title: "CPU", align: "right", value: cpuTime },
-    { title: "MEMORY", align: "right", value: maxMemory },
+    cpuTimeColumn("CPU"),
+    maxMemoryColumn("MEMORY"),
     { title: "EXIT", align: "right", value: exit },
     { title: "REASON", value: (row) => row.reason ?? "" },
   ];

@@ -1,6 +1,7 @@
 import { formatBytes } from "../../lib/units.ts";
 import type { ProgressRow, UsageRow } from "../rows.ts";
 import type { Style } from "./page.ts";
+import type { Column } from "./table.ts";
 
 /** How long ago, in the one unit that matters: "now", "42s ago", "3h ago". */
 export function ago(thenMs: number | undefined, nowMs: number): string {
@@ -65,6 +66,51 @@ export const usageFields = (row: { readonly usage?: UsageRow }): [string, string
 /** A moment for people who compare it with a log: "2026-03-01 12:00:05Z". */
 export const moment = (ms: number): string =>
   `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
+
+/** For people how long ago, for programs when: "2026-03-01T12:00:05.000Z". */
+export const momentColumn = <Row>(
+  title: string,
+  at: (row: Row) => number | undefined,
+  nowMs: number,
+): Column<Row> => ({
+  title,
+  value: (row) => ago(at(row), nowMs),
+  csv: (row) => isoText(at(row)),
+});
+
+const isoText = (ms: number | undefined): string =>
+  ms === undefined ? "" : new Date(ms).toISOString();
+
+type Timed = Parameters<typeof took>[0];
+
+/** For programs in seconds. */
+export const tookColumn = (nowMs: number): Column<Timed> => ({
+  title: "TOOK",
+  align: "right",
+  value: (row) => took(row, nowMs),
+  csv: ({ startedAtMs, endedAtMs = nowMs }) =>
+    startedAtMs === undefined ? "" : String((endedAtMs - startedAtMs) / 1_000),
+});
+
+/** For programs in seconds. */
+export const cpuTimeColumn = <Row extends { readonly usage?: UsageRow }>(
+  title: string,
+): Column<Row> => ({
+  title,
+  align: "right",
+  value: cpuTime,
+  csv: ({ usage: used }) => (used?.cpuMs === undefined ? "" : String(used.cpuMs / 1_000)),
+});
+
+/** For programs in bytes. */
+export const maxMemoryColumn = <Row extends { readonly usage?: UsageRow }>(
+  title: string,
+): Column<Row> => ({
+  title,
+  align: "right",
+  value: maxMemory,
+  csv: ({ usage: used }) => String(used?.maxRssBytes ?? ""),
+});
 
 export const amount = (name: string, value: number): string =>
   name === "memory" ? formatBytes(value) : String(Math.round(value * 1_000) / 1_000);

@@ -2,24 +2,40 @@ import { formatDuration } from "../../lib/units.ts";
 import { joinShell } from "../../lib/shell.ts";
 import type { InstanceRow, ServiceRow } from "../rows.ts";
 import { type TerminalPage, type Style } from "../render/page.ts";
-import { type Column, renderFields, renderTable } from "../render/table.ts";
-import { ago, moment, resources, stateStyle } from "../render/values.ts";
+import { renderFields, renderTable, type RowKind } from "../render/table.ts";
+import { ago, moment, momentColumn, resources, stateStyle } from "../render/values.ts";
 
 const rolloutStyle = (state: string): Style | undefined =>
   state === "stopped" ? "red" : state === "done" ? "green" : "yellow";
 
-export function renderServices(services: readonly ServiceRow[], page: TerminalPage): string {
-  const columns: readonly Column<ServiceRow>[] = [
+export const SERVICES: RowKind<ServiceRow> = {
+  plural: "services",
+  name: ({ name }) => name,
+  columns: ({ nowMs }) => [
     { title: "NAME", value: (row) => row.name },
     { title: "WANTED", align: "right", value: wanted },
     { title: "RUNNING", align: "right", value: (row) => String(row.running ?? "") },
     { title: "GENERATION", align: "right", value: (row) => String(row.generation) },
     { title: "ROLLOUT", value: rollout, style: (row) => rolloutStyle(row.state) },
-    { title: "AGE", align: "right", value: (row) => age(row, page.nowMs) },
+    {
+      ...momentColumn<ServiceRow>("AGE", (row) => row.createdAtMs, nowMs),
+      align: "right",
+      value: (row) => age(row, nowMs),
+    },
     { title: "REASON", value: (row) => row.reason ?? ended(row) },
-  ];
-  return renderTable(columns, services, page);
-}
+    { title: "GROUP", isWide: true, value: ({ template }) => template?.group ?? "" },
+    { title: "NEEDS", isWide: true, value: ({ template }) => resources(template?.resources ?? {}) },
+    { title: "IMAGE", isWide: true, value: ({ template }) => template?.image ?? "" },
+    { title: "COMMAND", isWide: true, value: commandText },
+    { title: "CHANGED BY", isWide: true, value: (row) => row.changedBy },
+  ],
+};
+
+export const renderServices = (services: readonly ServiceRow[], page: TerminalPage): string =>
+  renderTable(SERVICES.columns(page), services, page);
+
+const commandText = ({ template }: ServiceRow): string =>
+  template?.script ?? joinShell(template?.command ?? []);
 
 /** "3", or "3+2" with instances that callers named. */
 function wanted({ replicas, instances = replicas, state }: ServiceRow): string {
@@ -37,19 +53,23 @@ const ended = ({ ended: count = 0 }: ServiceRow): string =>
 const age = ({ createdAtMs }: ServiceRow, nowMs: number): string =>
   ago(createdAtMs, nowMs).replace(/ ago$/, "");
 
-export function renderInstances(instances: readonly InstanceRow[], page: TerminalPage): string {
-  const columns: readonly Column<InstanceRow>[] = [
+export const INSTANCES: RowKind<InstanceRow> = {
+  plural: "instances",
+  name: ({ name }) => name,
+  columns: ({ nowMs }) => [
     { title: "INSTANCE", value: (row) => row.name },
     { title: "JOB", align: "right", value: (row) => row.jobId },
     { title: "STATE", value: (row) => row.state, style: (row) => stateStyle(row.state) },
     { title: "GENERATION", align: "right", value: generation },
     { title: "NODE", value: (row) => row.node ?? "" },
-    { title: "STARTED", value: (row) => ago(row.startedAtMs, page.nowMs) },
+    momentColumn("STARTED", (row) => row.startedAtMs, nowMs),
     { title: "RESTARTS", align: "right", value: (row) => String(row.restarts ?? "") },
     { title: "REASON", value: (row) => row.reason ?? (row.removing ? "being removed" : "") },
-  ];
-  return renderTable(columns, instances, page);
-}
+  ],
+};
+
+export const renderInstances = (instances: readonly InstanceRow[], page: TerminalPage): string =>
+  renderTable(INSTANCES.columns(page), instances, page);
 
 /** "1", or "1 > 2" while it is replaced. */
 const generation = ({ generation: now, wantedGeneration: next }: InstanceRow): string =>
@@ -71,7 +91,7 @@ export function renderService(
       ["Rollout", rollout(service), rolloutStyle(service.state)],
       ["Reason", service.reason ?? ended(service)],
       ["Former", service.former.join(", ")],
-      ["Command", template?.script ?? joinShell(template?.command ?? [])],
+      ["Command", commandText(service)],
       ["Image", template?.image ?? ""],
       ["Restart", template?.service?.restart ?? ""],
       ["Needs", resources(template?.resources ?? {})],

@@ -3,7 +3,10 @@ import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, wholeNumber } from "../flags.ts";
 import { toInstanceRow, toServiceRow } from "../json.ts";
 import { collect } from "../pages.ts";
-import { renderInstances, renderService, renderServices } from "./render-services.ts";
+import { invalid } from "../../lib/errors.ts";
+import { listed, type RowsAnswer, shownRows } from "../formats/answers.ts";
+import { addWatchFlag, COUNTS_REFRESH_MS, watchList, type WatchFlag } from "../live/watch-list.ts";
+import { renderInstances, renderService, SERVICES } from "./render-services.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { declareApply } from "./apply.ts";
 import { oneService } from "./one-service.ts";
@@ -21,14 +24,19 @@ Examples:
   busbar services remove web`;
 
 export function declareServices(command: Command, shell: Shell): void {
-  command
+  addWatchFlag(command)
     .usage("[options] [name] [command]")
     .argument("[name]", "show this one, with its instances")
     .addHelpText("after", HELP)
-    .action((name: string | undefined) =>
-      shell.run(command, (session) =>
-        name === undefined ? listServices(session) : showService(session, name),
-      ),
+    .action((name: string | undefined, { watch }: WatchFlag) =>
+      shell.list(command, async (session) => {
+        if (watch === true && name !== undefined) {
+          throw invalid("--watch", "is for the list; leave out the name");
+        }
+        if (name !== undefined) return showService(session, name);
+        if (watch === true) return watchServices(session);
+        return listed(SERVICES, (await readServices(session)).rows);
+      }),
     );
   declareApply(command, shell);
   declareRollback(command, shell);
@@ -119,19 +127,27 @@ function someInstances(instances: readonly Parameters<typeof toInstanceRow>[0][]
   };
 }
 
-async function listServices(session: Session): Promise<Answer> {
+async function readServices(session: Session) {
   const client = await session.client();
-  const { items } = await collect(limits.servicesMax, async (pageToken) => {
+  const { items: rows, revision } = await collect(limits.servicesMax, async (pageToken) => {
     const page = await client.listServices({ pageToken, pageSize: limits.pageSizeMax });
-    return { items: page.services.map(toServiceRow), nextPageToken: page.nextPageToken };
+    return { ...page, items: page.services.map(toServiceRow) };
   });
-  return {
-    json: { services: items },
-    text: (page) => (items.length === 0 ? "no services" : renderServices(items, page)),
-  };
+  return { rows, revision };
 }
 
-async function showService(session: Session, name: string): Promise<Answer> {
+/** What follows from instances is in no event of a service. */
+const watchServices = (session: Session): Promise<number> =>
+  watchList(session, {
+    kind: SERVICES,
+    following: { services: true },
+    list: () => readServices(session),
+    revisionOf: (service) => service.revision,
+    choose: (services) => services,
+    refreshMs: COUNTS_REFRESH_MS,
+  });
+
+async function showService(session: Session, name: string): Promise<RowsAnswer> {
   const client = await session.client();
   const service = toServiceRow(await client.getService({ name }));
   const { items: instances } = await collect(limits.instancesMax, async (pageToken) => {
@@ -142,5 +158,6 @@ async function showService(session: Session, name: string): Promise<Answer> {
   return {
     json: { ...service, instanceList: instances },
     text: (page) => renderService(service, instances, page),
+    rows: shownRows(SERVICES, [service]),
   };
 }

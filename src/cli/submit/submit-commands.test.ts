@@ -197,7 +197,7 @@ describe("submit --dry-run", () => {
           cheapestChange: "wait for task 7",
         },
       ],
-      revision: 0,
+      revision: 1,
     });
   });
 });

@@ -19,6 +19,7 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
   const sink = (name: "stdout" | "stderr") => ({
     isTerminal: false,
     columns: undefined,
+    rows: undefined,
     write: async (data: string | Uint8Array) => {
       written[name] += typeof data === "string" ? data : Buffer.from(data).toString();
     },
@@ -57,6 +58,9 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
     writeNewFiles: async (folder) => Promise.reject(new AppError("unavailable", `no ${folder}`)),
     replaceFile: async (path) => Promise.reject(new AppError("unavailable", `no ${path}`)),
     onInterrupt: () => () => undefined,
+    onStop: () => () => undefined,
+    onResize: () => () => undefined,
+    onKey: () => () => undefined,
     exitNow: () => {
       throw new Error("exitNow");
     },

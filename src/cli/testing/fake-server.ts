@@ -49,7 +49,8 @@ export async function startFakeServer({ watches = true }: { readonly watches?: b
     }),
   );
   const { submitted, tried } = submissions;
-  return { ...server, cancelled: world.cancelled, asked, submitted, tried, conditions };
+  const { cancelled, groups, lists } = world;
+  return { ...server, cancelled, groups, lists, asked, submitted, tried, conditions };
 }
 
 /** Notes which changes were asked for on condition of which revision. */
@@ -72,6 +73,8 @@ function createWorld() {
   const tasks = new Map<string, FakeTask>();
   const history: { readonly revision: bigint; readonly event: Event }[] = [];
   const cancelled: string[] = [];
+  const groups = [{ name: "default", weight: 1 }];
+  const lists = { count: 0 };
   const late = new Map<string, () => void>();
   let changed = Promise.withResolvers<void>();
   for (let at = 1; at <= JOBS_BEFORE; at += 1) {
@@ -90,11 +93,15 @@ function createWorld() {
     changed.resolve();
     changed = Promise.withResolvers();
   };
+  // 0 is no revision to resume from.
+  record({ case: "job", value: jobs.get("1") as FakeJob });
   return {
     jobs,
     tasks,
     history,
     cancelled,
+    groups,
+    lists,
     late,
     /** Returns the answer as it is now; a "late" job goes on behind it. */
     answered<Answer>(id: string, answer: Answer): Answer {
@@ -166,7 +173,10 @@ function handlersOf(world: World): Handlers {
       const all = [...world.jobs.values()].reverse();
       const from = Number(pageToken || "0");
       const to = from + Math.min(pageSize ?? 40, 40);
-      return { jobs: all.slice(from, to), nextPageToken: to < all.length ? `${to}` : undefined };
+      world.lists.count += 1;
+      const nextPageToken = to < all.length ? `${to}` : undefined;
+      const revision = BigInt(world.history.length);
+      return { jobs: all.slice(from, to), nextPageToken, revision };
     },
     countJobs: () => ({
       jobs: { succeeded: 119n, failed: 1n },
@@ -218,7 +228,7 @@ function handlersOf(world: World): Handlers {
     }),
     getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n }, tasks: {} }),
     ...fakeServices(),
-    listGroups: () => ({ groups: [{ name: "default", weight: 1, tasks: {} }] }),
+    listGroups: () => ({ groups: world.groups.map((group) => ({ ...group, tasks: {} })) }),
   };
 }
 

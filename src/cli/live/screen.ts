@@ -1,0 +1,43 @@
+import type { Context } from "../context.ts";
+import { cut, printable } from "../render/page.ts";
+
+const ESC = "\u001b[";
+/** The other screen of the terminal, so that what was there before comes back; no cursor. */
+const ENTER = `${ESC}?1049h${ESC}?25l`;
+const LEAVE = `${ESC}?25h${ESC}?1049l`;
+/** Terminals that know it show all of a frame at once. */
+const FRAME_BEGIN = `${ESC}?2026h${ESC}H`;
+const FRAME_END = `${ESC}J${ESC}?2026l`;
+const LINE_END = `${ESC}K`;
+
+/** A terminal's screen that is drawn over itself. */
+export interface Screen {
+  /** Replaces what is shown. Lines that do not fit are left out, except the last: the status. */
+  draw(lines: readonly string[], status: string): Promise<void>;
+  /** Gives the terminal back as it was; a frame that is given stays there. */
+  leave(lines?: readonly string[]): Promise<void>;
+}
+
+export async function openScreen({ stdout }: Context): Promise<Screen> {
+  await stdout.write(ENTER);
+  let isOpen = true;
+  return {
+    async draw(lines, status) {
+      if (!isOpen) return;
+      const { rows = 24, columns = 80 } = stdout;
+      const shown = lines.slice(0, Math.max(1, rows - 1));
+      const frame = [...shown, cut(status, columns)]
+        .map((line) => cleanLine(line) + LINE_END)
+        .join("\r\n");
+      await stdout.write(FRAME_BEGIN + frame + FRAME_END);
+    },
+    async leave(lines = []) {
+      if (!isOpen) return;
+      isOpen = false;
+      await stdout.write(LEAVE + lines.map((line) => `${cleanLine(line)}\n`).join(""));
+    },
+  };
+}
+
+/** Nothing is left of control characters but our own colours. */
+const cleanLine = (line: string): string => printable(line, { colour: true });
