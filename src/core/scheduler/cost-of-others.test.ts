@@ -196,6 +196,19 @@ describe("jobs that are submitted one by one", () => {
     });
   }
 
+  test("and ask for the same use one pool, however few nodes it has; another request takes its place", () => {
+    const world = fleetOf(3);
+    oneByOne(world, () => ({}));
+    const { fleet } = world.state;
+    const pools = [...fleet.pools];
+    expect(pools.length).toBe(1);
+    oneByOne(world, () => ({}));
+    expect([...fleet.pools][0]).toBe(pools[0]);
+    oneByOne(world, (at) => ({ placement: { node: `n${at % 3}` } }));
+    expect(fleet.poolCount).toBe(1);
+    expect(fleet.pools).not.toContain(pools[0]);
+  });
+
   test("and by a request of graphs search one cluster of many", () => {
     const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
     const request = [[{ ...part, type: "core", count: 1, requires: [], with: [] }]];

@@ -14,11 +14,13 @@ import { Pool } from "./pool.ts";
 import type { Request } from "../request.ts";
 
 /**
- * Large pools that no class uses any more are retained, because jobs often come one by one and
- * filling a pool takes as long as it has nodes. Small ones are made again.
+ * Pools that no class uses any more are retained, because jobs often come one by one and filling a pool takes as long as
+ * it has nodes. Of small ones only the newest is: each is told of every change of its nodes, and soon made again.
  */
 const IDLE_POOLS_MAX = 8;
-const IDLE_POOL_NODES_MIN = 64;
+const LARGE_POOL_NODES_MIN = 64;
+
+const isSmall = ({ nodes }: Pool): boolean => nodes.size < LARGE_POOL_NODES_MIN;
 
 /** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
 export class Fleet {
@@ -198,13 +200,12 @@ export class Fleet {
     }
   }
 
-  /** A class of the pool is gone; the last one takes the pool with it, unless it is retained. */
+  /** A class of the pool is gone. With the last one the pool is retained, and may take the place of another. */
   leavePool(pool: Pool): void {
     pool.classes--;
     if (pool.classes > 0) return;
-    if (pool.nodes.size < IDLE_POOL_NODES_MIN) {
-      this.#dropPool(pool);
-      return;
+    if (isSmall(pool)) {
+      for (const idle of this.#idlePools) if (isSmall(idle)) this.#dropPool(idle);
     }
     this.#idlePools.add(pool);
     const [oldest] = this.#idlePools;
