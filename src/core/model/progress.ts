@@ -1,7 +1,7 @@
 import type { Job, JobSpec } from "./job/job.ts";
 import { taskTotalOf } from "./job/job.ts";
 import type { Task, TaskState, TaskStateKind } from "./job/task.ts";
-import { usageOf } from "./job/task.ts";
+import { noKinds, usageOf } from "./job/task.ts";
 import { hundredths } from "./job/task-progress.ts";
 import type { Usage } from "./job/usage.ts";
 import { addUsage } from "./job/usage.ts";
@@ -71,21 +71,7 @@ const ALL_DONE = hundredths(100);
 const doneBy = (task: Task | undefined): number =>
   task?.state.kind === "succeeded" ? ALL_DONE : hundredths(task?.progress?.percent ?? 0);
 
-const NONE: TaskCounts = Object.freeze({
-  pending: 0,
-  waiting: 0,
-  offered: 0,
-  accepted: 0,
-  held: 0,
-  assigned: 0,
-  running: 0,
-  stopping: 0,
-  succeeded: 0,
-  failed: 0,
-  cancelled: 0,
-  expired: 0,
-  skipped: 0,
-});
+const NONE: TaskCounts = Object.freeze({ pending: 0, ...noKinds(), expired: 0, skipped: 0 });
 
 export const noCounts = (): Record<TaskStateName, number> => ({ ...NONE });
 

@@ -1,7 +1,8 @@
-import { invalid, unprocessable } from "../../../lib/errors.ts";
+import { unprocessable } from "../../../lib/errors.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
 import type { Resources } from "../resources.ts";
+import { oneOf } from "../one-of.ts";
 import { whole } from "./whole.ts";
 
 /*
@@ -61,14 +62,8 @@ export function toEnergy(input: EnergyInput | undefined): EnergyTerms | undefine
     throw unprocessable("energy.leastShare", problem);
   }
   const least = whole(leastShare ?? usual, "energy.leastShare", range);
-  return { wattSeconds, leastShare: least, greatestShare: most, split: toSplit(input.split) };
-}
-
-function toSplit(split: string | undefined): Split {
-  const found = split === undefined ? "earliest" : SPLITS.find((name) => name === split);
-  if (found !== undefined) return found;
-  const shown = JSON.stringify(split?.slice(0, 40));
-  throw invalid("energy.split", `${shown} is none of ${SPLITS.join(", ")}`);
+  const split = oneOf(input.split ?? "earliest", "energy.split", SPLITS);
+  return { wattSeconds, leastShare: least, greatestShare: most, split };
 }
 
 /**

@@ -177,6 +177,21 @@ export interface PastAttempt extends Ran {
 }
 
 export type TaskStateKind = TaskState["kind"];
+
+/** How many tasks are in each: none yet. */
+export const noKinds = (): Record<TaskStateKind, number> => ({
+  waiting: 0,
+  offered: 0,
+  accepted: 0,
+  held: 0,
+  assigned: 0,
+  running: 0,
+  stopping: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+});
+
 export type HeldState = Extract<TaskState, { kind: "held" }>;
 export type HeldTask = Task & { readonly state: HeldState };
 export type AcceptedState = Extract<TaskState, { kind: "accepted" }>;

@@ -1,6 +1,7 @@
 import { invalid, unprocessable } from "../../../lib/errors.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
+import { oneOf } from "../one-of.ts";
 import { whole } from "../job/whole.ts";
 
 /*
@@ -56,21 +57,13 @@ export function toServiceTerms(input: ServiceTermsInput | undefined): ServiceTer
   if (most < first) {
     throw unprocessable("service.backoffMaxMs", `is less than backoffMs, which is ${first}`);
   }
-  const restart = toRestart(input.restart);
+  const restart = oneOf(input.restart ?? DEFAULT_SERVICE.restart, "service.restart", RESTARTS);
   const resetAfterMs = amount(input, "resetAfterMs");
   return { restart, backoffMs: first, backoffMaxMs: most, resetAfterMs };
 }
 
 const amount = (input: ServiceTermsInput, name: "backoffMs" | "resetAfterMs"): number =>
   whole(input[name] ?? DEFAULT_SERVICE[name], `service.${name}`, duration);
-
-function toRestart(restart: string | undefined): Restart {
-  if (restart === undefined) return DEFAULT_SERVICE.restart;
-  const known = RESTARTS.find((one) => one === restart);
-  if (known !== undefined) return known;
-  const shown = JSON.stringify(restart.slice(0, 40));
-  throw invalid("service.restart", `${shown} is not one of ${RESTARTS.join(", ")}`);
-}
 
 /** What fields of a spec do not go together with a service, and why. */
 export const NOT_OF_SERVICES = {

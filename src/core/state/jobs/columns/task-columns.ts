@@ -2,7 +2,7 @@ import { invariant } from "../../../../lib/invariant.ts";
 import { limits } from "../../../../limits.ts";
 import type { ClusterId, JobId, NodeId } from "../../../model/ids.ts";
 import type { Resources } from "../../../model/resources.ts";
-import type { Task, TaskState } from "../../../model/job/task.ts";
+import { noKinds, type Task, type TaskState } from "../../../model/job/task.ts";
 import { decodeTask, encodeTask, NO_PAST } from "../task-codec.ts";
 import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
@@ -203,16 +203,3 @@ const isPlainRow = (task: Task, state: TaskState): state is EndedState => {
   const isUsual = past.length === 0 && told === undefined && returns === undefined && !hasMoment;
   return "endedAtMs" in state && isUsual && fitsColumns(usage);
 };
-
-const noKinds = (): Record<TaskState["kind"], number> => ({
-  waiting: 0,
-  offered: 0,
-  accepted: 0,
-  held: 0,
-  assigned: 0,
-  running: 0,
-  stopping: 0,
-  succeeded: 0,
-  failed: 0,
-  cancelled: 0,
-});
