@@ -1,4 +1,5 @@
 import type { DependencyInput } from "../../src/core/model/job/dependency.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
 import { toJobSpec } from "../../src/core/model/job/job-spec.ts";
 import { AppError } from "../../src/lib/errors.ts";
@@ -35,6 +36,7 @@ export class Clients {
   /** Jobs that were acknowledged; they may have been removed since. */
   readonly #ids: string[] = [];
   #keys = 0;
+  #isDraining = false;
   #names = 0;
   /** Names of jobs that were asked for, and how many tasks they have. */
   readonly #asked: { readonly name: string; readonly tasks: number }[] = [];
@@ -74,6 +76,22 @@ export class Clients {
     else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(node));
     else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(node));
     else this.#changeGroup();
+  }
+
+  /** Drains a node that holds tasks, if there is one and none is drained so, for a while. */
+  drainHolder(drainedMs: number): void {
+    if (this.#isDraining) return;
+    const holds = ({ state }: Task): boolean =>
+      state.kind === "held" && state.takeBack === undefined;
+    const held = this.#witness.durable.tasks.values().find(holds)?.state;
+    if (held?.kind !== "held") return;
+    const node = String(held.nodeId);
+    this.#isDraining = true;
+    this.#try(`drain ${node}, which holds tasks`, (to) => to.drainNode(node, "repair"));
+    this.#timeline.after(drainedMs, () => {
+      this.#isDraining = false;
+      this.#try(`undrain ${node}`, (to) => to.undrainNode(node));
+    });
   }
 
   /** What callers of services do. */

@@ -22,6 +22,8 @@ const TROUBLE_MS = 150_000;
 /** Stalls and cuts that began at the very end of the trouble are over after this. */
 const HEALED_AFTER_MS = 120_000;
 const SERVICES_WATCHED_MS = 300_000;
+const DRAIN_LOOK_MS = 250;
+const DRAINED_MS = 5_000;
 /** Long after the longest backoff, timeout and run. */
 const ALL_ENDS_WITHIN_MS = 40 * 60_000;
 
@@ -57,6 +59,7 @@ async function live(world: World): Promise<void> {
   startCheckpoints(world);
   scheduleClients(world);
   scheduleServices(world);
+  scheduleDrains(world);
   scheduleFaults(world);
   await timeline.pass(TROUBLE_MS);
   heal(world);
@@ -82,6 +85,14 @@ function scheduleServices({ services, timeline, clients }: World): void {
   for (let left = services.count; left > 0; left--) {
     const atMs = services.moment(TROUBLE_MS * 0.8);
     timeline.after(atMs, () => clients.tryService(services.next()));
+  }
+}
+
+/** Somebody drains nodes while they hold tasks, which is for moments: others hardly ever hit one. */
+function scheduleDrains({ timeline, clients, habits, seed }: World): void {
+  if (!habits.isHasty || seed % 3 !== 1) return; // not drawn, so that other seeds stay what they are
+  for (let atMs = 0; atMs < TROUBLE_MS * 0.8; atMs += DRAIN_LOOK_MS) {
+    timeline.after(atMs, () => clients.drainHolder(DRAINED_MS));
   }
 }
 

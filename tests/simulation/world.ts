@@ -30,6 +30,7 @@ const BUSY_MAX = 5_000;
 
 /** Everything there is in one simulation, built from its seed. */
 export interface World {
+  readonly seed: number;
   readonly timeline: Timeline;
   readonly random: Seeded;
   readonly trace: Trace;
@@ -92,6 +93,7 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
   );
   endAtViolation(timeline, witness);
   return {
+    seed,
     timeline,
     random,
     trace,
