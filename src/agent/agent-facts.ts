@@ -24,6 +24,8 @@ export interface AgentFacts {
   readonly canHold?: boolean;
   /** What it has for shares of jobs with energy; the newest each time it is asked. */
   readonly power?: () => Power;
+  /** Of an agent of a node: its executor hands jobs on to another Busbar. */
+  readonly wantsJobSpec?: boolean;
   /** It speaks for a whole cluster that pulls. */
   readonly clusterAgent?: ClusterAgentFacts;
 }

@@ -137,6 +137,7 @@ export const toAgentPower = ({
   greatestShare = 0,
   isBare,
   tickMs = 0,
+  site,
 }: Power) =>
   create(AgentPowerSchema, {
     watts,
@@ -144,6 +145,7 @@ export const toAgentPower = ({
     greatestShare,
     needsNoCommand: isBare === true,
     tickMs,
+    ...(site && { site: { ...site, capacity: { ...site.capacity } } }),
   });
 
 export function toRunRequest(

@@ -11,6 +11,8 @@ export const machineLimits = {
   machinePartsMax: 1_024, // sockets, memory domains
   wattsMax: 2 ** 32 - 1, // of one node
   powerChangesMax: 1_000, // that an agent expects
+  siteSharesMax: 1_000, // at once, of the edges of a site together
+  siteAmountMax: 2 ** 43, // of a resource of one edge of a site: with as many shares as it takes still exact
   powerTickMsMax: 24 * 3_600_000, // between two looks of an edge at its shares
   scheduleBytesMax: 64 * KIB, // of a file that says a node's power over time
   sharedFactsCharsMax: 32 * MIB, // of entries that are remembered, so that equal ones are held once

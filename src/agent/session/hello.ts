@@ -10,6 +10,7 @@ export const toHello = (facts: AgentFacts) => ({
   capacity: { ...facts.capacity },
   labels: { ...facts.labels },
   canHold: facts.canHold === true,
+  wantsJobSpec: facts.wantsJobSpec === true,
   onLost: facts.loss?.onLost ?? "",
   lostAfterMs: facts.loss?.lostAfterMs ?? 0,
   heartbeatMs: facts.linkTimes?.heartbeatMs ?? 0,

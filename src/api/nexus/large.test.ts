@@ -66,7 +66,7 @@ test("a commit of many jobs is heard in slices, and what a client makes is there
 });
 
 describe("of many edges", () => {
-  const POWER = { watts: 20, changes: [], needsNoCommand: true };
+  const POWER = { watts: 20, changes: [], needsNoCommand: true, shares: 0, sharesMax: 1 };
   beforeAll(() => {
     for (let at = 0; at < COUNT; at++) {
       bed.reader.tree.putNode(aNode({ name: `e${at}`, cluster: "north", power: POWER }), 0);

@@ -8,7 +8,7 @@ import { linkTimesProblem } from "../../core/model/node/heartbeat.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../../core/model/node/node.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AWAY_RULE, LOSS_POLICIES } from "../../core/model/node/node.ts";
-import { checkPower, type Power } from "../../core/model/node/power.ts";
+import { checkPower, type Power, type SiteEdges } from "../../core/model/node/power.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
 import { readProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
@@ -24,6 +24,7 @@ import type {
   RunId,
   Reports,
   RunUsage,
+  SiteEdges as WireSiteEdges,
   Take,
 } from "../../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
@@ -68,7 +69,7 @@ export const readHealth = (health: Health | undefined): string | undefined =>
 
 /** What a node has for shares of jobs with energy. The core checks the numbers, too: it knows their limits. */
 export function readPower(told: AgentPower): Power {
-  const { watts, changes, greatestShare, needsNoCommand, tickMs } = told;
+  const { watts, changes, greatestShare, needsNoCommand, tickMs, site } = told;
   const power: Power = {
     watts,
     ...(changes.length === 0
@@ -77,9 +78,16 @@ export function readPower(told: AgentPower): Power {
     ...(greatestShare === 0 ? {} : { greatestShare }),
     ...(needsNoCommand ? { isBare: true as const } : {}),
     ...(tickMs === 0 ? {} : { tickMs }),
+    ...(site === undefined ? {} : { site: readSite(site) }),
   };
   return checkPower(power, "power");
 }
+
+const readSite = ({ edges, shares, capacity }: WireSiteEdges): SiteEdges => ({
+  edges,
+  shares,
+  capacity: readAmounts(capacity, "power.site.capacity"),
+});
 
 /** What an agent wants for its link; one that was started with nonsense is refused. */
 export function readTimes({ heartbeatMs, silenceMs }: Hello): LinkTimes {

@@ -100,8 +100,8 @@ export class AgentSession {
     this.#lastHeardMs = clock.nowMs();
     this.#parts = parts;
     const send = (message: MessageInit): void => this.#send(message);
-    const ofCluster = options.wantsJobSpec === true ? "busbar" : "cluster";
-    const reader = this.isForCluster ? ofCluster : "node";
+    const own = this.isForCluster ? "cluster" : "node";
+    const reader = options.wantsJobSpec === true ? "busbar" : own;
     this.#work = new WorkLane({ send, clock, parts, packedSpecs, reader });
     const takesCancels = parts !== undefined;
     this.#outputs = new OutputReads({ nodeId, clock, send, takesCancels });

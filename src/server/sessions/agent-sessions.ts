@@ -165,7 +165,7 @@ export class AgentSessions {
     const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
     const times = { ...this.#times, ...own }; // what the agent asks for counts first
     const ownHeartbeatMs = own.heartbeatMs;
-    const wantsJobSpec = value.clusterAgent?.wantsJobSpec;
+    const wantsJobSpec = value.clusterAgent?.wantsJobSpec ?? value.wantsJobSpec;
     const link = { ...shared, peer, parts: value.parts, times, ownHeartbeatMs, wantsJobSpec };
     const session = new AgentSession(number, hello, link);
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);

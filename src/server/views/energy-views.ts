@@ -19,4 +19,10 @@ export interface PowerView {
   readonly needsNoCommand: boolean;
   /** It begins and ends shares only so often; absent: at once. */
   readonly tickMs?: number;
+  /** That it has now. */
+  readonly shares: number;
+  /** That it takes at once. */
+  readonly sharesMax: number;
+  /** Of a site below: how many edges have this power; absent: it is an edge itself. */
+  readonly edges?: number;
 }

@@ -93,6 +93,7 @@ export function explainJob(
     describePartlyHeld(record),
     describeAtMost(record),
     taken?.summary,
+    job.spec.energy && queueReasons?.describe(record), // a share of it may wait at a site
     outlookOfEnergy(state, record, nowMs),
   ];
   const text = both.filter((part) => part !== undefined).join("; ");

@@ -1,8 +1,9 @@
-import type { EnergyTerms } from "../../core/model/job/energy.ts";
+import { type EnergyTerms, SHARE_PLACE } from "../../core/model/job/energy.ts";
 import type { JobSpec } from "../../core/model/job/job.ts";
 import { doneOf, type Task } from "../../core/model/job/task.ts";
 import type { Power } from "../../core/model/node/power.ts";
 import type { Progress } from "../../core/model/progress.ts";
+import type { Resources } from "../../core/model/resources.ts";
 import type { JobEnergyView, PowerView, ShareView } from "./energy-views.ts";
 
 /** undefined: it is not split by energy. */
@@ -24,10 +25,13 @@ export function energyPercent({ wattSeconds }: EnergyTerms, { state, energy }: P
 export const showShare = (task: Task): ShareView | undefined =>
   task.share === undefined ? undefined : { wattSeconds: task.share, doneWattSeconds: doneOf(task) };
 
-export const showPower = (power: Power): PowerView => ({
+export const showPower = (power: Power, used: Resources): PowerView => ({
   watts: power.watts,
   changes: power.changes ?? [],
   ...(power.greatestShare === undefined ? {} : { greatestShare: power.greatestShare }),
   needsNoCommand: power.isBare === true,
   ...(power.tickMs === undefined ? {} : { tickMs: power.tickMs }),
+  shares: used[SHARE_PLACE] ?? 0,
+  sharesMax: power.site?.shares ?? 1,
+  ...(power.site === undefined ? {} : { edges: power.site.edges }),
 });

@@ -340,7 +340,7 @@ export function showNode(
       clockOffsetMs: node.clockOffsetMs,
       ...showPace(node, load.pace),
       address: node.address,
-      power: node.power && showPower(node.power),
+      power: node.power && showPower(node.power, load.used),
       facts,
     }),
     revision,

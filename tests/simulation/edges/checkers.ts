@@ -34,20 +34,23 @@ function demand(checker: EdgeChecker, holds: boolean, message: () => string): vo
 /** What the edges know that the rows do not: how much each run really used. */
 export interface Witness {
   usedBy(task: Task): number;
+  /** How many shares it has ever said that it takes at once. */
+  mayTake(node: string): number;
 }
 
 /** Recomputed from rows and from what edges did: nothing that the core keeps is believed. */
 export function checkEdges(state: State, witness: Witness): void {
-  const working = new Map<string, string>();
+  const working = new Map<string, string[]>();
   for (const record of allJobs(state)) {
     checkJob(record, witness);
     for (const task of record.taskRows()) {
       if (!isActive(task.state)) continue;
       const { nodeId } = task.state;
       const id = `${task.jobId}.${task.index}`;
-      const other = working.get(nodeId);
-      demand("one-share-an-edge", other === undefined, () => `${nodeId} has ${other} and ${id}`);
-      working.set(nodeId, id);
+      const all = [...(working.get(nodeId) ?? []), id];
+      const mayHave = all.length <= witness.mayTake(nodeId);
+      demand("one-share-an-edge", mayHave, () => `${nodeId} has ${all.join(" and ")}`);
+      working.set(nodeId, all);
     }
   }
 }

@@ -61,6 +61,12 @@ export const EDGE_MUTANTS: readonly EdgeMutant[] = [
     ),
   ),
   mutant(
+    "one-more-for-a-site",
+    "one-share-an-edge",
+    "a site has a place more than it told",
+    swap(POWER, "withPower", "power.site.shares", "power.site.shares + 1"),
+  ),
+  mutant(
     "placed-again",
     "no-energy-twice",
     "planner and judge forget what is in shares already",

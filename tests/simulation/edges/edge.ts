@@ -1,4 +1,5 @@
 import type { SeededNumbers } from "../../../src/lib/seeded-numbers.ts";
+import type { Power } from "../../../src/core/model/node/power.ts";
 import type { RunRef } from "../../../src/core/state/command.ts";
 
 const WATTS = [0, 5, 10, 22, 37] as const;
@@ -11,32 +12,44 @@ export interface EdgeRun {
   isStopped: boolean;
 }
 
-/** An edge of the simulation: its power, its link, and the one share it works at. */
+/** An edge of the simulation: its power, its link, and the one share it works at. A site works at several. */
 export class SimulatedEdge {
   readonly name: string;
+  readonly isSite: boolean;
   watts = 10;
+  /** That it takes at once, as it told last. */
+  sharesMax = 1;
   isLinked = false;
   session = 0;
   bootId = 1;
   /** What it works at, or has done and not been able to report. */
-  run: EdgeRun | undefined = undefined;
+  runs: readonly EdgeRun[] = [];
 
-  constructor(name: string) {
+  constructor(name: string, isSite: boolean) {
     this.name = name;
+    this.isSite = isSite;
   }
 
   draw(numbers: SeededNumbers): void {
     this.watts = WATTS[Math.floor(numbers.fraction() * WATTS.length)] ?? 0;
+    // It may take fewer than it has.
+    if (this.isSite) this.sharesMax = 1 + Math.floor(numbers.fraction() * 4);
+  }
+
+  get power(): Power {
+    const { watts, sharesMax: shares } = this;
+    const site = { edges: shares, shares, capacity: { cpu: 4_000 } };
+    return { watts, isBare: true, ...(this.isSite && { site }) };
   }
 
   work(seconds: number): void {
-    if (this.run === undefined || this.run.isStopped) return;
-    const { run } = this;
-    run.usedWattSeconds = Math.min(run.wattSeconds, run.usedWattSeconds + this.watts * seconds);
-  }
-
-  get isDone(): boolean {
-    const { run } = this;
-    return run !== undefined && (run.isStopped || run.usedWattSeconds >= run.wattSeconds);
+    const working = this.runs.filter(({ isStopped }) => !isStopped);
+    const each = Math.floor((this.watts * seconds) / Math.max(1, working.length));
+    for (const run of working) {
+      run.usedWattSeconds = Math.min(run.wattSeconds, run.usedWattSeconds + each);
+    }
   }
 }
+
+export const isDone = (run: EdgeRun): boolean =>
+  run.isStopped || run.usedWattSeconds >= run.wattSeconds;

@@ -16,7 +16,7 @@ import {
   checkReadBack,
   type EdgeChecker,
 } from "./checkers.ts";
-import { type EdgeRun, SimulatedEdge } from "./edge.ts";
+import { type EdgeRun, isDone, SimulatedEdge } from "./edge.ts";
 
 export interface EdgeSimulation {
   readonly seed: number;
@@ -64,7 +64,9 @@ class Edges {
   constructor(options: EdgeSimulation) {
     this.#options = options;
     this.#numbers = new SeededNumbers(options.seed);
-    this.#edges = Array.from({ length: options.edges }, (_, at) => new SimulatedEdge(`e${at}`));
+    this.#edges = Array.from({ length: options.edges }, (_, at) => {
+      return new SimulatedEdge(`e${at}`, at % 5 === 4); // of each five one is a whole site
+    });
     this.#byName = new Map(this.#edges.map((edge) => [edge.name, edge]));
   }
 
@@ -151,7 +153,7 @@ class Edges {
       // Its machine may have gone down, and forgotten what it did.
       if (this.#chance(3)) {
         edge.bootId++;
-        edge.run = undefined;
+        edge.runs = [];
       }
     } else if (!edge.isLinked && this.#chance(6)) this.#connect(edge);
   }
@@ -164,8 +166,8 @@ class Edges {
       kind: "connect-node",
       ...aHello(edge.name, {
         bootId: `boot-${edge.bootId}`,
-        power: { watts: edge.watts, isBare: true },
-        runs: edge.run === undefined ? [] : [edge.run.ref],
+        power: edge.power,
+        runs: edge.runs.map(({ ref }) => ref),
         session: edge.session,
         nowMs,
       }),
@@ -182,9 +184,8 @@ class Edges {
     this.#world.do({ kind: "disconnect-node", ...at, nowMs });
   }
 
-  #tellPower({ name, session, watts }: SimulatedEdge): void {
+  #tellPower({ name, session, power }: SimulatedEdge): void {
     const { nowMs } = this.#world;
-    const power = { watts, isBare: true } as const;
     this.#world.do({ kind: "report-power", nodeId: nodeId(name), session, power, nowMs });
   }
 
@@ -216,54 +217,64 @@ class Edges {
   #check(isAll: boolean): void {
     const usedBy = ({ jobId: id, index, attempt }: Task): number =>
       this.#runs.get(`${id}.${index}.${attempt}`)?.usedWattSeconds ?? 0;
-    checkEdges(this.#world.state, { usedBy });
+    const mayTake = (node: string): number => (this.#byName.get(node)?.isSite === true ? 4 : 1);
+    checkEdges(this.#world.state, { usedBy, mayTake });
     if (isAll) checkIndexes(this.#world.state);
   }
 
   #placed({ jobId: id, index, attempt, state, share = 0 }: Task): void {
     this.counts.shares++;
     const edge = "nodeId" in state ? this.#byName.get(state.nodeId ?? "") : undefined;
+    const there = edge && this.#world.state.nodes.get(nodeId(edge.name))?.tasks.size;
+    if (edge?.isSite === true && (there ?? 0) > edge.sharesMax) {
+      const gets = `${edge.name} takes ${edge.sharesMax} and gets ${id}.${index} as one of ${there}`;
+      throw new Broken("one-share-an-edge", gets);
+    }
     if (edge?.isLinked === true) this.#start(edge, { jobId: id, index, attempt }, share);
   }
 
   #start(edge: SimulatedEdge, { jobId: id, index, attempt }: EdgeRun["ref"], share: number): void {
     const key = `${id}.${index}.${attempt}`;
     const ref = { jobId: id, index, attempt };
-    if (edge.run !== undefined && edge.run !== this.#runs.get(key)) {
+    const others = edge.runs.filter((run) => run !== this.#runs.get(key));
+    if (!edge.isSite && others.length > 0) {
       throw new Broken("one-share-an-edge", `${edge.name} works at a share and gets ${key}`);
     }
     const run = { ref, wattSeconds: share, usedWattSeconds: 0, isStopped: false };
     this.#runs.set(key, run);
-    edge.run = run;
+    edge.runs = [...others, run];
     this.#report(edge, { kind: "started", run: ref, startedAtMs: this.#world.nowMs });
   }
 
   #stop(edge: SimulatedEdge, ref: EdgeRun["ref"]): void {
-    const { run } = edge;
-    if (run === undefined || run.ref.jobId !== ref.jobId || run.ref.index !== ref.index) return;
-    run.isStopped = true;
+    for (const run of edge.runs) {
+      if (run.ref.jobId === ref.jobId && run.ref.index === ref.index) run.isStopped = true;
+    }
   }
 
   #stopUnwanted(edge: SimulatedEdge): void {
-    if (!edge.isLinked || edge.run === undefined) return;
-    const state = this.#world.state.task(edge.run.ref)?.state;
-    if (state?.kind === "stopping") edge.run.isStopped = true;
+    if (!edge.isLinked) return;
+    for (const run of edge.runs) {
+      if (this.#world.state.task(run.ref)?.state.kind === "stopping") run.isStopped = true;
+    }
   }
 
   #work(edge: SimulatedEdge): void {
     edge.work(STEP_SECONDS);
-    const { run } = edge;
-    if (run === undefined || !edge.isLinked) return;
+    for (const run of edge.isLinked ? edge.runs : []) this.#tellOf(edge, run);
+  }
+
+  #tellOf(edge: SimulatedEdge, run: EdgeRun): void {
     const percent = Math.floor((run.usedWattSeconds * 10_000) / run.wattSeconds) / 100;
     const progress = { percent, message: "" };
-    if (!edge.isDone) {
+    if (!isDone(run)) {
       if (!this.#chance(3)) return; // not every word is heard
       const { nowMs } = this.#world;
       const report = { run: run.ref, nodeId: nodeId(edge.name), progress };
       this.#world.do({ kind: "report-progress", reports: [report], nowMs });
       return;
     }
-    edge.run = undefined;
+    edge.runs = edge.runs.filter((other) => other !== run);
     const fails = this.#chance(60);
     const outcome = run.isStopped
       ? ({ kind: "stopped" } as const)

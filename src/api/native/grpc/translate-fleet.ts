@@ -70,6 +70,9 @@ const toPower = (view: PowerView): wire.Power =>
     greatestShare: wide(view.greatestShare),
     needsNoCommand: view.needsNoCommand,
     tickMs: view.tickMs,
+    shares: view.shares,
+    sharesMax: view.sharesMax,
+    edges: view.edges,
   });
 
 /** In a watch a group comes without what its tasks use. */

@@ -21,6 +21,9 @@ export const power = record<PowerView>(
     greatestShare: wide,
     needsNoCommand: fc.boolean(),
     tickMs: fc.integer({ min: 1, max: 86_400_000 }),
+    shares: fc.nat(1_000),
+    sharesMax: fc.nat(1_000),
+    edges: fc.nat(100_000),
   },
-  ["greatestShare", "tickMs"],
+  ["greatestShare", "tickMs", "edges"],
 );

@@ -170,7 +170,8 @@ export function edgeObject(node: PowerNodeView, work: EdgeWork, notes?: Notes): 
     state: {
       powerInfo: {
         totalPowerAvailable: uint32(watts),
-        freePowerAvailable: current === undefined ? uint32(watts) : 0,
+        // An edge works at one share at a time, the edges of a site below together at several.
+        freePowerAvailable: work.open.length < (node.power?.sharesMax ?? 1) ? uint32(watts) : 0,
       },
       currentJob: current?.job.display ?? "",
       currentJobPercentCompleted: current === undefined ? 0 : shareState(current).progress,

@@ -8,7 +8,7 @@ import { JOB_ID_LABEL } from "../model/project.ts";
 import type { EnergyJobView, ShareTaskView } from "../model/views.ts";
 import { Tree } from "./tree.ts";
 
-const POWER = { watts: 20, changes: [], needsNoCommand: true };
+const POWER = { watts: 20, changes: [], needsNoCommand: true, shares: 0, sharesMax: 1 };
 let tree: Tree;
 let revision = 0;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../limits.ts";
-import { checkPower, withPower } from "../node/power.ts";
+import { checkPower, offeredToOne, withPower } from "../node/power.ts";
 import { fromResources } from "../resources.ts";
 import { BARE_PLACE, type EnergyInput, partOf, SHARE_PLACE, toEnergy } from "./energy.ts";
 import { type JobSpecInput, toJobSpec } from "./job-spec.ts";
@@ -78,6 +78,17 @@ describe("power of a node", () => {
     [{ watts: 1, greatestShare: 0 }, "power.greatestShare"],
     [{ watts: 1, tickMs: 0 }, "power.tickMs"],
     [{ watts: 1, tickMs: limits.powerTickMsMax + 1 }, "power.tickMs"],
+    [{ watts: 1, site: { edges: -1, shares: 1, capacity: {} } }, "power.site.edges"],
+    [{ watts: 1, site: { edges: 1, shares: 0, capacity: {} } }, "power.site.shares"],
+    [
+      { watts: 1, site: { edges: 1, shares: limits.siteSharesMax + 1, capacity: {} } },
+      "power.site.shares",
+    ],
+    [
+      { watts: 1, site: { edges: 1, shares: 1, capacity: { cpu: 0.5 } } },
+      "power.site.capacity.cpu",
+    ],
+    [{ watts: 1, site: { edges: 1, shares: 1, capacity: { "a b": 1 } } }, "power.site.capacity"],
     [{ watts: 1, changes: [{ atMs: 5, watts: 0.5 }] }, "power.changes[0].watts"],
     [{ watts: 1, changes: [5, 4].map((atMs) => ({ atMs, watts: 1 })) }, "power.changes[1].atMs"],
     [
@@ -96,5 +107,15 @@ describe("power of a node", () => {
     const bare = { cpu: 1, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 };
     expect(withPower({ cpu: 1 }, { watts: 5, isBare: true })).toEqual(bare);
     expect(withPower({ cpu: 1, [SHARE_PLACE]: 9 }, undefined)).toEqual({ cpu: 1 });
+  });
+
+  test("of a site is as many places as it takes shares, each with what an edge of it offers", () => {
+    const capacity = { cpu: 4_000, [SHARE_PLACE]: 9 };
+    const power = { watts: 5, isBare: true, site: { edges: 7, shares: 3, capacity } } as const;
+    const all = { cpu: 12_000, [SHARE_PLACE]: 3, [BARE_PLACE]: 3 };
+    expect(withPower({ cpu: 99 }, power)).toEqual(all);
+    const one = { cpu: 4_000, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 };
+    expect(offeredToOne({ capacity: all, power })).toEqual(one);
+    expect(offeredToOne({ capacity: { cpu: 1 } })).toEqual({ cpu: 1 });
   });
 });

@@ -170,5 +170,6 @@ export function lostAtMs(node: Node, nodeLostAfterMs: number): number | undefine
 export const offersTheSame = (before: Node, after: Node): boolean =>
   before.cluster === after.cluster &&
   (before.clusterAgent === undefined) === (after.clusterAgent === undefined) &&
+  (before.power?.site === undefined) === (after.power?.site === undefined) &&
   isDeepEqual(before.capacity, after.capacity) &&
   isDeepEqual(before.labels, after.labels);

@@ -19,6 +19,8 @@ export function describeReason(reason: Reason): string {
   switch (reason.kind) {
     case "cluster-agent":
       return "speaks for a cluster that pulls";
+    case "shares-only":
+      return "stands for the edges of a site, and takes shares of energy only";
     case "pull-clusters-only":
       return "only clusters that pull are asked for";
     case "other-cluster":
@@ -103,7 +105,7 @@ function describeClusterReason(reason: ClusterReason): readonly string[] {
       return ["a node or labels are asked for, and its nodes are its own business"];
     case "energy-asked":
       return [
-        "energy is asked for, and is split over nodes with agents only; submit it at the site",
+        "energy is asked for, and is split over nodes with power: a site takes its shares as a node of cluster sites",
       ];
     case "containers-asked":
       return ["an image is asked for, and only nodes with agents start containers"];

@@ -12,10 +12,12 @@ import { nodeReady } from "./node-ready.ts";
 import type { Reason } from "./reason.ts";
 import { resourcesFit } from "./resources-fit.ts";
 import { startsContainers } from "./starts-containers.ts";
+import { takesShares } from "./takes-shares.ts";
 
 /** In the order in which their reasons are worth telling. */
 export const filters: readonly Filter[] = [
   managedNode,
+  takesShares,
   inCluster,
   namedNode,
   hasLabels,

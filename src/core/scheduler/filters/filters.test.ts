@@ -131,6 +131,31 @@ const cases: readonly Case[] = [
     verdict: never({ kind: "pull-clusters-only" }),
   },
   {
+    name: "the edges of a site, for a task that is no share",
+    input: {},
+    row: { power: { watts: 5, site: { edges: 2, shares: 3, capacity: { cpu: 4_000 } } } },
+    verdict: never({ kind: "shares-only" }),
+    text: "stands for the edges of a site, and takes shares of energy only",
+  },
+  {
+    name: "a share that is too large for each edge of a site",
+    input: { energy: { wattSeconds: 9 }, command: ["true"], resources: { cpu: 3 } },
+    row: {
+      capacity: { cpu: 6_000, "power-share": 3 },
+      power: { watts: 5, site: { edges: 2, shares: 3, capacity: { cpu: 2_000 } } },
+    },
+    verdict: never({ kind: "too-small", resource: "cpu", has: 2_000, asked: 3_000 }),
+  },
+  {
+    name: "a share for the edges of a site",
+    input: { energy: { wattSeconds: 9 }, command: ["true"], resources: { cpu: 2 } },
+    row: {
+      capacity: { cpu: 6_000, "power-share": 3 },
+      power: { watts: 5, site: { edges: 2, shares: 3, capacity: { cpu: 2_000 } } },
+    },
+    verdict: { kind: "yes" },
+  },
+  {
     name: "an agent of a pull cluster",
     input: {},
     row: { clusterAgent: { leaseMs: undefined, onLost: "requeue" }, cluster: clusterId("blue") },

@@ -6,6 +6,8 @@ export type Reason =
   /** Its agent accepts tasks for a pull cluster; none are placed on it. */
   | { readonly kind: "cluster-agent" }
   | { readonly kind: "pull-clusters-only" }
+  /** It stands for the edges of a site below. */
+  | { readonly kind: "shares-only" }
   | { readonly kind: "other-cluster"; readonly asked: string }
   | { readonly kind: "other-node"; readonly asked: string }
   | { readonly kind: "other-label"; readonly name: string; readonly asked: string }

@@ -1,6 +1,7 @@
 import { graphRequest } from "../../graph/request/graph-request.ts";
 import { isShareRequest } from "../../model/job/energy.ts";
 import type { Node } from "../../model/node/node.ts";
+import { offeredToOne } from "../../model/node/power.ts";
 import { fits, NO_RESOURCES, shortage, type Resources } from "../../model/resources.ts";
 import { takesNow } from "../nodes/placement-cost.ts";
 import type { Request } from "../request.ts";
@@ -13,14 +14,17 @@ export const resourcesFit: Filter = {
   ever: {
     allows(request, view) {
       const least = leastOn(request, view);
-      return least === undefined || fits(least, view.node.capacity);
+      return least === undefined || fits(least, offeredToOne(view.node));
     },
     reason: tooSmall,
   },
   now: {
     allows: (request, view) =>
-      takesNow(request, view) !== undefined && !isPowerless(request, view.node),
+      takesNow(request, view) !== undefined &&
+      !isPowerless(request, view.node) &&
+      !isBeyondEdges(request, view.node),
     reason(request, view) {
+      if (isBeyondEdges(request, view.node)) return tooSmall(request, view);
       if (takesNow(request, view) !== undefined) return { kind: "no-power" };
       const least = leastOn(request, view) ?? NO_RESOURCES;
       const resource = shortage(least, view.free) ?? "";
@@ -36,6 +40,7 @@ export const resourcesFit: Filter = {
       let key = "";
       if (request === undefined) {
         for (const name of names) key += ` ${capacity[name]} ${free[name]}`;
+        if (node.power?.site !== undefined) key += ` of ${node.power.site.shares}`;
         return isShare ? `${key} ${node.power?.watts === 0}` : key;
       }
       // What an alternative takes of a node may be any of its resources.
@@ -57,11 +62,15 @@ function leastOn({ needs, request }: Request, view: FilterNode): Resources | und
 
 export function tooSmall(request: Request, view: FilterNode): Reason {
   const least = leastOn(request, view) ?? NO_RESOURCES;
-  const { capacity } = view.node;
+  const capacity = offeredToOne(view.node);
   const resource = shortage(least, capacity) ?? "";
   const has = Math.max(0, capacity[resource] ?? 0);
   return { kind: "too-small", resource, has, asked: least[resource] ?? 0 };
 }
+
+/** It would fit into what several shares of a site may take together, and on no edge of the site. */
+const isBeyondEdges = ({ needs }: Request, node: Node): boolean =>
+  node.power?.site !== undefined && !fits(needs, offeredToOne(node));
 
 /** It has a place for a share, and no power for it now. */
 const isPowerless = ({ needs }: Request, { power }: Node): boolean =>

@@ -65,7 +65,7 @@ export class Suspicions {
   }
 
   #ended(node: Node, jobId: JobId, verdict: EndVerdict, atMs: number): void {
-    if (node.clusterAgent !== undefined) return; // its scheduler chooses among many machines
+    if (node.clusterAgent !== undefined || node.power?.site !== undefined) return; // its scheduler chooses among many machines
     if (node.quarantine !== undefined) this.#toJudge.add(node.id);
     if (verdict === "failed-at-once") this.#failed(node, jobId, atMs);
     else if (verdict === "worked" && this.#jobs.size > 0) this.#workedOn(node, jobId);

@@ -42,8 +42,9 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
       const inLedger = state.ledger.heldOn(node.id)[name] ?? 0;
       if (inLedger !== (want[name] ?? 0))
         wrong.push(`node ${node.id} holds ${inLedger} ${name} in the ledger, not ${want[name]}`);
-      // An agent of a cluster takes what it has room for, which is its own business.
-      const isJudged = node.clusterAgent === undefined && !begunOn.has(node.id);
+      // An agent of a cluster takes what it has room for, and one of a site may take fewer shares than it has.
+      const isOwnBusiness = node.clusterAgent !== undefined || node.power?.site !== undefined;
+      const isJudged = !isOwnBusiness && !begunOn.has(node.id);
       if (isJudged && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
         wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
       }

@@ -335,7 +335,7 @@ describe("where shares go", () => {
     expect(place()).toEqual([]);
     const policy = createPolicy({ policy: "spread" }, () => 0);
     const reason =
-      "energy is asked for, and is split over nodes with agents only; submit it at the site";
+      "energy is asked for, and is split over nodes with power: a site takes its shares as a node of cluster sites";
     expect(explainJob(world.state, job(2), policy).clusters).toEqual([
       { cluster: "site-a", kind: "pulling", verdict: "never", reasons: [reason] },
     ]);

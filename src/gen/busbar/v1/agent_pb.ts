@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKIBAoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSAASLgoIcHJvZ3Jlc3MYMiABKAsyGi5idXNiYXIudjEuUHJvZ3Jlc3NSZXBvcnRzSAASJgoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlckgAQgkKB21lc3NhZ2UiFgoETWFyaxIOCgZudW1iZXIYASABKA0iQwoFUGFydHMSEQoJZW5jb2RpbmdzGAEgAygJEicKCmhlbGRfc3BlY3MYAiADKAsyEy5idXNiYXIudjEuSGVsZFNwZWMiKQoISGVsZFNwZWMSDgoGZGlnZXN0GAEgASgMEg0KBWJ5dGVzGAIgASgBIs0ECgVIZWxsbxIMCgRub2RlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSEQoJYWdlbnRfa2V5GAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIwCghjYXBhY2l0eRgGIAMoCzIeLmJ1c2Jhci52MS5IZWxsby5DYXBhY2l0eUVudHJ5EiwKBmxhYmVscxgHIAMoCzIcLmJ1c2Jhci52MS5IZWxsby5MYWJlbHNFbnRyeRIeCgRydW5zGAggAygLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmZhY3RzX2pzb24YCSABKAkSLgoNY2x1c3Rlcl9hZ2VudBgKIAEoCzIXLmJ1c2Jhci52MS5DbHVzdGVyQWdlbnQSIQoGaGVhbHRoGAsgASgLMhEuYnVzYmFyLnYxLkhlYWx0aBIPCgdvbl9sb3N0GBQgASgJEhUKDWxvc3RfYWZ0ZXJfbXMYFSABKAESFAoMaGVhcnRiZWF0X21zGBYgASgNEhIKCnNpbGVuY2VfbXMYFyABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMSEAoIY2FuX2hvbGQYDiABKAgSJAoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlchovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKMAQoKQWdlbnRQb3dlchINCgV3YXR0cxgBIAEoARIsCgdjaGFuZ2VzGAIgAygLMhsuYnVzYmFyLnYxLkFnZW50UG93ZXJDaGFuZ2USFgoOZ3JlYXRlc3Rfc2hhcmUYAyABKAESGAoQbmVlZHNfbm9fY29tbWFuZBgEIAEoCBIPCgd0aWNrX21zGAUgASgNIjAKEEFnZW50UG93ZXJDaGFuZ2USDQoFYXRfbXMYASABKAESDQoFd2F0dHMYAiABKAEiSQoMQ2x1c3RlckFnZW50EhAKCGxlYXNlX21zGAEgASgBEg8KB29uX2xvc3QYAiABKAkSFgoOd2FudHNfam9iX3NwZWMYCiABKAgieQoEVGFrZRINCgV0YXNrcxgBIAEoDRInCgRmcmVlGAIgAygLMhkuYnVzYmFyLnYxLlRha2UuRnJlZUVudHJ5EgwKBHNlZW4YAyABKA0aKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiFQoFRmFjdHMSDAoEanNvbhgBIAEoCSIaCgZIZWFsdGgSEAoIc2lja25lc3MYASABKAkiLwoGUXVldWVkEiUKBmdyb3VwcxgBIAMoCzIVLmJ1c2Jhci52MS5RdWV1ZWRSdW5zIjwKClF1ZXVlZFJ1bnMSDgoGcmVhc29uGAEgASgJEh4KBHJ1bnMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQiNwoPUHJvZ3Jlc3NSZXBvcnRzEiQKBHJ1bnMYASADKAsyFi5idXNiYXIudjEuUnVuUHJvZ3Jlc3MiVgoLUnVuUHJvZ3Jlc3MSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSKQoIcHJvZ3Jlc3MYAiABKAsyFy5idXNiYXIudjEuVG9sZFByb2dyZXNzIjAKDFRvbGRQcm9ncmVzcxIPCgdwZXJjZW50GAEgASgBEg8KB21lc3NhZ2UYAiABKAkiGQoFQ2xvY2sSEAoIYWhlYWRfbXMYASABKAEiOAoJSGVhcnRiZWF0EhMKC2ludGVydmFsX21zGAEgASgNEhYKDnNlcnZlcl90aW1lX21zGBQgASgBIjsKB1JlcG9ydHMSCwoDc2VxGAEgASgNEiMKBmV2ZW50cxgCIAMoCzITLmJ1c2Jhci52MS5SdW5FdmVudCKkAQoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIABInCghyZXR1cm5lZBgEIAEoCzITLmJ1c2Jhci52MS5SZXR1cm5lZEgAQgcKBWV2ZW50Ih4KCFJldHVybmVkEhIKCmhlbGRfYXRfbXMYASABKAEiIAoHU3RhcnRlZBIVCg1zdGFydGVkX2F0X21zGAEgASgBIsgCCgVFbmRlZBIVCg1zdGFydGVkX2F0X21zGAEgASgBEhMKC2VuZGVkX2F0X21zGAIgASgBEiIKBWNhdXNlGAMgASgOMhMuYnVzYmFyLnYxLkVuZENhdXNlEhEKCWV4aXRfY29kZRgEIAEoDRIOCgZzaWduYWwYBSABKAkSDwoHbWVzc2FnZRgGIAEoCRIVCg1pc19ub2RlX2ZhdWx0GAggASgIEhgKEGlzX291dF9vZl9tZW1vcnkYCSABKAgSGgoSbWVtb3J5X2xpbWl0X2J5dGVzGAogASgBEiIKBXVzYWdlGAcgASgLMhMuYnVzYmFyLnYxLlJ1blVzYWdlEh8KBWJlZ2FuGAwgASgLMhAuYnVzYmFyLnYxLlJ1bklkEikKCHByb2dyZXNzGDIgASgLMhcuYnVzYmFyLnYxLlRvbGRQcm9ncmVzcyKiAQoIUnVuVXNhZ2USEwoGY3B1X3VzGAEgASgBSACIAQESFAoHd2FsbF91cxgCIAEoAUgBiAEBEhgKC21heF9yc3Nfa2liGAMgASgBSAKIAQESGQoMbWFqb3JfZmF1bHRzGAQgASgBSAOIAQFCCQoHX2NwdV91c0IKCghfd2FsbF91c0IOCgxfbWF4X3Jzc19raWJCDwoNX21ham9yX2ZhdWx0cyLwAgoNU2VydmVyTWVzc2FnZRIlCgd3ZWxjb21lGAEgASgLMhIuYnVzYmFyLnYxLldlbGNvbWVIABIfCgR3b3JrGAIgASgLMg8uYnVzYmFyLnYxLldvcmtIABIdCgNhY2sYAyABKAsyDi5idXNiYXIudjEuQWNrSAASKgoGb3V0cHV0GAQgASgLMhguYnVzYmFyLnYxLk91dHB1dFJlcXVlc3RIABIlCgdnb29kYnllGAUgASgLMhIuYnVzYmFyLnYxLkdvb2RieWVIABIpCgloZWFydGJlYXQYBiABKAsyFC5idXNiYXIudjEuSGVhcnRiZWF0SAASKAoJc3BlY19wYXJ0GB4gASgLMhMuYnVzYmFyLnYxLlNwZWNQYXJ0SAASHwoEbWFyaxgfIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGCAgASgLMg8uYnVzYmFyLnYxLk1hcmtIAEIJCgdtZXNzYWdlIuMBCgdXZWxjb21lEh0KFWhlYXJ0YmVhdF9pbnRlcnZhbF9tcxgBIAEoDRIWCg5zZXJ2ZXJfdGltZV9tcxgCIAEoARIUCgx3YW50c19oZWFsdGgYAyABKAgSEwoLd2FudHNfY2xvY2sYFCABKAgSFAoMd2FudHNfcXVldWVkGCggASgIEhYKDndhbnRzX3Byb2dyZXNzGDIgASgIEhMKC3dhbnRzX3Bvd2VyGDwgASgIEhIKCnNpbGVuY2VfbXMYFSABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMiogIKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQSJQoJc3BlY19yZWZzGB4gAygLMhIuYnVzYmFyLnYxLlNwZWNSZWYSIwoJd2l0aGRyYXduGB8gAygLMhAuYnVzYmFyLnYxLlJ1bklkEh4KBWhvbGRzGAggAygLMg8uYnVzYmFyLnYxLkhvbGQSIQoHcmV0dXJucxgJIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgZzaGFyZXMYPCADKAsyFS5idXNiYXIudjEuU2hhcmVTdGFydCJACgpTaGFyZVN0YXJ0EhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEhQKDHdhdHRfc2Vjb25kcxgCIAEoASI4CgRIb2xkEhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmhlbGRfYXRfbXMYAiABKAEiJgoHU3BlY1JlZhILCgNqb2IYASABKA0SDgoGZGlnZXN0GAIgASgMImUKCFNwZWNQYXJ0Eg4KBmRpZ2VzdBgBIAEoDBIMCgRzaXplGAIgASgBEg4KBm9mZnNldBgDIAEoARIMCgRkYXRhGAQgASgMEhAKCGVuY29kaW5nGAUgASgJEgsKA2pvYhgGIAEoDSKMBQoHUnVuU3BlYxILCgNqb2IYASABKA0SEAoIam9iX25hbWUYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEYXJndhgEIAMoCRIOCgZzY3JpcHQYBSABKAkSKAoDZW52GAYgAygLMhsuYnVzYmFyLnYxLlJ1blNwZWMuRW52RW50cnkSCwoDY3dkGAcgASgJEhUKDXRpbWVfbGltaXRfbXMYCCABKAESFQoNa2lsbF9ncmFjZV9tcxgJIAEoARIaChJvdXRwdXRfbGltaXRfYnl0ZXMYCiABKAESEgoKYXJyYXlfc2l6ZRgLIAEoDRIPCgdqb2JzcGVjGAwgASgJEg8KB3JlcXVlc3QYDSABKAkSLAoFbmVlZHMYDiADKAsyHS5idXNiYXIudjEuUnVuU3BlYy5OZWVkc0VudHJ5EgwKBG5pY2UYDyABKAUSGAoQc3VibWl0X2RpcmVjdG9yeRgUIAEoCRIbChNzdWJtaXRfZGlyZWN0b3J5X2lkGBUgASgJEhMKC3N0ZG91dF9maWxlGBYgASgJEhMKC3N0ZGVycl9maWxlGBcgASgJEisKCWNvbnRhaW5lchgoIAEoCzIYLmJ1c2Jhci52MS5Db250YWluZXJTcGVjEhAKCGpvYl9zcGVjGDIgASgMEhAKCHdvcmtsb2FkGDYgASgJEgwKBGFyZ3MYUCADKAkSDwoHZW50cmllcxhRIAMoCRIXCg9zdWJtaXR0ZWRfYXRfbXMYMyABKAEaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARosCgpOZWVkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiggEKDUNvbnRhaW5lclNwZWMSDQoFaW1hZ2UYASABKAkSJAoGbW91bnRzGAIgAygLMhQuYnVzYmFyLnYxLk1vdW50U3BlYxIrCgpjb250YWluZXJzGAMgAygLMhcuYnVzYmFyLnYxLk9uZUNvbnRhaW5lchIPCgduZXR3b3JrGAQgASgJIj0KCU1vdW50U3BlYxIOCgZzb3VyY2UYASABKAkSDgoGdGFyZ2V0GAIgASgJEhAKCHdyaXRhYmxlGAMgASgIIpcBCgxPbmVDb250YWluZXISDAoEbmFtZRgBIAEoCRINCgVpbWFnZRgCIAEoCRIPCgdjb21tYW5kGAMgAygJEi0KA2VudhgEIAMoCzIgLmJ1c2Jhci52MS5PbmVDb250YWluZXIuRW52RW50cnkaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIrEBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0SFAoMaXNfY2FuY2VsbGVkGB4gASgIInsKC091dHB1dENodW5rEg8KB3JlcXVlc3QYASABKA0SDAoEZGF0YRgCIAEoDBILCgNlb2YYAyABKAgSEQoJdHJ1bmNhdGVkGAQgASgIEg0KBWVycm9yGAUgASgJEgwKBG1vcmUYHiABKAgSEAoIZW5jb2RpbmcYHyABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKIBAoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSAASLgoIcHJvZ3Jlc3MYMiABKAsyGi5idXNiYXIudjEuUHJvZ3Jlc3NSZXBvcnRzSAASJgoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlckgAQgkKB21lc3NhZ2UiFgoETWFyaxIOCgZudW1iZXIYASABKA0iQwoFUGFydHMSEQoJZW5jb2RpbmdzGAEgAygJEicKCmhlbGRfc3BlY3MYAiADKAsyEy5idXNiYXIudjEuSGVsZFNwZWMiKQoISGVsZFNwZWMSDgoGZGlnZXN0GAEgASgMEg0KBWJ5dGVzGAIgASgBIuUECgVIZWxsbxIMCgRub2RlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSEQoJYWdlbnRfa2V5GAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIwCghjYXBhY2l0eRgGIAMoCzIeLmJ1c2Jhci52MS5IZWxsby5DYXBhY2l0eUVudHJ5EiwKBmxhYmVscxgHIAMoCzIcLmJ1c2Jhci52MS5IZWxsby5MYWJlbHNFbnRyeRIeCgRydW5zGAggAygLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmZhY3RzX2pzb24YCSABKAkSLgoNY2x1c3Rlcl9hZ2VudBgKIAEoCzIXLmJ1c2Jhci52MS5DbHVzdGVyQWdlbnQSIQoGaGVhbHRoGAsgASgLMhEuYnVzYmFyLnYxLkhlYWx0aBIPCgdvbl9sb3N0GBQgASgJEhUKDWxvc3RfYWZ0ZXJfbXMYFSABKAESFAoMaGVhcnRiZWF0X21zGBYgASgNEhIKCnNpbGVuY2VfbXMYFyABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMSEAoIY2FuX2hvbGQYDiABKAgSJAoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlchIWCg53YW50c19qb2Jfc3BlYxg9IAEoCBovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKwAQoKQWdlbnRQb3dlchINCgV3YXR0cxgBIAEoARIsCgdjaGFuZ2VzGAIgAygLMhsuYnVzYmFyLnYxLkFnZW50UG93ZXJDaGFuZ2USFgoOZ3JlYXRlc3Rfc2hhcmUYAyABKAESGAoQbmVlZHNfbm9fY29tbWFuZBgEIAEoCBIPCgd0aWNrX21zGAUgASgNEiIKBHNpdGUYBiABKAsyFC5idXNiYXIudjEuU2l0ZUVkZ2VzIpEBCglTaXRlRWRnZXMSDQoFZWRnZXMYASABKA0SDgoGc2hhcmVzGAIgASgNEjQKCGNhcGFjaXR5GAMgAygLMiIuYnVzYmFyLnYxLlNpdGVFZGdlcy5DYXBhY2l0eUVudHJ5Gi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIwChBBZ2VudFBvd2VyQ2hhbmdlEg0KBWF0X21zGAEgASgBEg0KBXdhdHRzGAIgASgBIkkKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJEhYKDndhbnRzX2pvYl9zcGVjGAogASgIInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIi8KBlF1ZXVlZBIlCgZncm91cHMYASADKAsyFS5idXNiYXIudjEuUXVldWVkUnVucyI8CgpRdWV1ZWRSdW5zEg4KBnJlYXNvbhgBIAEoCRIeCgRydW5zGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkIjcKD1Byb2dyZXNzUmVwb3J0cxIkCgRydW5zGAEgAygLMhYuYnVzYmFyLnYxLlJ1blByb2dyZXNzIlYKC1J1blByb2dyZXNzEhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEikKCHByb2dyZXNzGAIgASgLMhcuYnVzYmFyLnYxLlRvbGRQcm9ncmVzcyIwCgxUb2xkUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARIPCgdtZXNzYWdlGAIgASgJIhkKBUNsb2NrEhAKCGFoZWFkX21zGAEgASgBIjgKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDRIWCg5zZXJ2ZXJfdGltZV9tcxgUIAEoASI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQipAEKCFJ1bkV2ZW50EhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEiUKB3N0YXJ0ZWQYAiABKAsyEi5idXNiYXIudjEuU3RhcnRlZEgAEiEKBWVuZGVkGAMgASgLMhAuYnVzYmFyLnYxLkVuZGVkSAASJwoIcmV0dXJuZWQYBCABKAsyEy5idXNiYXIudjEuUmV0dXJuZWRIAEIHCgVldmVudCIeCghSZXR1cm5lZBISCgpoZWxkX2F0X21zGAEgASgBIiAKB1N0YXJ0ZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoASLIAgoFRW5kZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoARITCgtlbmRlZF9hdF9tcxgCIAEoARIiCgVjYXVzZRgDIAEoDjITLmJ1c2Jhci52MS5FbmRDYXVzZRIRCglleGl0X2NvZGUYBCABKA0SDgoGc2lnbmFsGAUgASgJEg8KB21lc3NhZ2UYBiABKAkSFQoNaXNfbm9kZV9mYXVsdBgIIAEoCBIYChBpc19vdXRfb2ZfbWVtb3J5GAkgASgIEhoKEm1lbW9yeV9saW1pdF9ieXRlcxgKIAEoARIiCgV1c2FnZRgHIAEoCzITLmJ1c2Jhci52MS5SdW5Vc2FnZRIfCgViZWdhbhgMIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIpCghwcm9ncmVzcxgyIAEoCzIXLmJ1c2Jhci52MS5Ub2xkUHJvZ3Jlc3MiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi8AIKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEigKCXNwZWNfcGFydBgeIAEoCzITLmJ1c2Jhci52MS5TcGVjUGFydEgAEh8KBG1hcmsYHyABKAsyDy5idXNiYXIudjEuTWFya0gAEiQKCW1hcmtfc2VlbhggIAEoCzIPLmJ1c2Jhci52MS5NYXJrSABCCQoHbWVzc2FnZSLjAQoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIEhMKC3dhbnRzX2Nsb2NrGBQgASgIEhQKDHdhbnRzX3F1ZXVlZBgoIAEoCBIWCg53YW50c19wcm9ncmVzcxgyIAEoCBITCgt3YW50c19wb3dlchg8IAEoCBISCgpzaWxlbmNlX21zGBUgASgNEh8KBXBhcnRzGB4gASgLMhAuYnVzYmFyLnYxLlBhcnRzIqICCgRXb3JrEiEKBXNwZWNzGAEgAygLMhIuYnVzYmFyLnYxLlJ1blNwZWMSIAoGc3RhcnRzGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkEh8KBXN0b3BzGAMgAygLMhAuYnVzYmFyLnYxLlJ1bklkEiUKCXNwZWNfcmVmcxgeIAMoCzISLmJ1c2Jhci52MS5TcGVjUmVmEiMKCXdpdGhkcmF3bhgfIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIeCgVob2xkcxgIIAMoCzIPLmJ1c2Jhci52MS5Ib2xkEiEKB3JldHVybnMYCSADKAsyEC5idXNiYXIudjEuUnVuSWQSJQoGc2hhcmVzGDwgAygLMhUuYnVzYmFyLnYxLlNoYXJlU3RhcnQiQAoKU2hhcmVTdGFydBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIUCgx3YXR0X3NlY29uZHMYAiABKAEiOAoESG9sZBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpoZWxkX2F0X21zGAIgASgBIiYKB1NwZWNSZWYSCwoDam9iGAEgASgNEg4KBmRpZ2VzdBgCIAEoDCJlCghTcGVjUGFydBIOCgZkaWdlc3QYASABKAwSDAoEc2l6ZRgCIAEoARIOCgZvZmZzZXQYAyABKAESDAoEZGF0YRgEIAEoDBIQCghlbmNvZGluZxgFIAEoCRILCgNqb2IYBiABKA0ijAUKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRIMCgRuaWNlGA8gASgFEhgKEHN1Ym1pdF9kaXJlY3RvcnkYFCABKAkSGwoTc3VibWl0X2RpcmVjdG9yeV9pZBgVIAEoCRITCgtzdGRvdXRfZmlsZRgWIAEoCRITCgtzdGRlcnJfZmlsZRgXIAEoCRIrCgljb250YWluZXIYKCABKAsyGC5idXNiYXIudjEuQ29udGFpbmVyU3BlYxIQCghqb2Jfc3BlYxgyIAEoDBIQCgh3b3JrbG9hZBg2IAEoCRIMCgRhcmdzGFAgAygJEg8KB2VudHJpZXMYUSADKAkSFwoPc3VibWl0dGVkX2F0X21zGDMgASgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLAoKTmVlZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIoIBCg1Db250YWluZXJTcGVjEg0KBWltYWdlGAEgASgJEiQKBm1vdW50cxgCIAMoCzIULmJ1c2Jhci52MS5Nb3VudFNwZWMSKwoKY29udGFpbmVycxgDIAMoCzIXLmJ1c2Jhci52MS5PbmVDb250YWluZXISDwoHbmV0d29yaxgEIAEoCSI9CglNb3VudFNwZWMSDgoGc291cmNlGAEgASgJEg4KBnRhcmdldBgCIAEoCRIQCgh3cml0YWJsZRgDIAEoCCKXAQoMT25lQ29udGFpbmVyEgwKBG5hbWUYASABKAkSDQoFaW1hZ2UYAiABKAkSDwoHY29tbWFuZBgDIAMoCRItCgNlbnYYBCADKAsyIC5idXNiYXIudjEuT25lQ29udGFpbmVyLkVudkVudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiEgoDQWNrEgsKA3NlcRgBIAEoDSKxAQoNT3V0cHV0UmVxdWVzdBIPCgdyZXF1ZXN0GAEgASgNEhwKAmlkGAIgASgLMhAuYnVzYmFyLnYxLlJ1bklkEicKBnN0cmVhbRgDIAEoDjIXLmJ1c2Jhci52MS5PdXRwdXRTdHJlYW0SDgoGb2Zmc2V0GAQgASgBEhEKCW1heF9ieXRlcxgFIAEoDRIPCgd3YWl0X21zGAYgASgNEhQKDGlzX2NhbmNlbGxlZBgeIAEoCCJ7CgtPdXRwdXRDaHVuaxIPCgdyZXF1ZXN0GAEgASgNEgwKBGRhdGEYAiABKAwSCwoDZW9mGAMgASgIEhEKCXRydW5jYXRlZBgEIAEoCBINCgVlcnJvchgFIAEoCRIMCgRtb3JlGB4gASgIEhAKCGVuY29kaW5nGB8gASgJIigKB0dvb2RieWUSDgoGcmVhc29uGAEgASgJEg0KBXJldHJ5GAIgASgIKrwBCghFbmRDYXVzZRIZChVFTkRfQ0FVU0VfVU5TUEVDSUZJRUQQABIUChBFTkRfQ0FVU0VfRVhJVEVEEAESFwoTRU5EX0NBVVNFX1NJR05BTExFRBACEhgKFEVORF9DQVVTRV9USU1FX0xJTUlUEAMSFQoRRU5EX0NBVVNFX1NUT1BQRUQQBBIdChlFTkRfQ0FVU0VfQ09VTERfTk9UX1NUQVJUEAUSFgoSRU5EX0NBVVNFX1ZBTklTSEVEEAYqYQoMT3V0cHV0U3RyZWFtEh0KGU9VVFBVVF9TVFJFQU1fVU5TUEVDSUZJRUQQABIYChRPVVRQVVRfU1RSRUFNX1NURE9VVBABEhgKFE9VVFBVVF9TVFJFQU1fU1RERVJSEAIySgoGQWdlbnRzEkAKB1Nlc3Npb24SFy5idXNiYXIudjEuQWdlbnRNZXNzYWdlGhguYnVzYmFyLnYxLlNlcnZlck1lc3NhZ2UoATABYgZwcm90bzM");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -342,6 +342,13 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: busbar.v1.AgentPower power = 60;
    */
   power?: AgentPower | undefined;
+
+  /**
+   * of an agent of a node: as ClusterAgent.wants_job_spec
+   *
+   * @generated from field: bool wants_job_spec = 61;
+   */
+  wantsJobSpec: boolean;
 };
 
 /**
@@ -392,6 +399,13 @@ export type AgentPower = Message<"busbar.v1.AgentPower"> & {
    * @generated from field: uint32 tick_ms = 5;
    */
   tickMs: number;
+
+  /**
+   * the node stands for the edges of a whole site; absent: it is an edge itself
+   *
+   * @generated from field: busbar.v1.SiteEdges site = 6;
+   */
+  site?: SiteEdges | undefined;
 };
 
 /**
@@ -400,6 +414,42 @@ export type AgentPower = Message<"busbar.v1.AgentPower"> & {
  */
 export const AgentPowerSchema: GenMessage<AgentPower> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 6);
+
+/**
+ * The edges of a site below, as one node. It takes shares and no other tasks.
+ *
+ * @generated from message busbar.v1.SiteEdges
+ */
+export type SiteEdges = Message<"busbar.v1.SiteEdges"> & {
+  /**
+   * how many have power
+   *
+   * @generated from field: uint32 edges = 1;
+   */
+  edges: number;
+
+  /**
+   * how many shares it takes at once, those that it has included; at least 1
+   *
+   * @generated from field: uint32 shares = 2;
+   */
+  shares: number;
+
+  /**
+   * What the largest of its edges offers, resource by resource: a share that requests more runs nowhere there. Base units,
+   * as in Hello.capacity.
+   *
+   * @generated from field: map<string, double> capacity = 3;
+   */
+  capacity: { [key: string]: number };
+};
+
+/**
+ * Describes the message busbar.v1.SiteEdges.
+ * Use `create(SiteEdgesSchema)` to create a new message.
+ */
+export const SiteEdgesSchema: GenMessage<SiteEdges> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * @generated from message busbar.v1.AgentPowerChange
@@ -423,7 +473,7 @@ export type AgentPowerChange = Message<"busbar.v1.AgentPowerChange"> & {
  * Use `create(AgentPowerChangeSchema)` to create a new message.
  */
 export const AgentPowerChangeSchema: GenMessage<AgentPowerChange> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * @generated from message busbar.v1.ClusterAgent
@@ -456,7 +506,7 @@ export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
  * Use `create(ClusterAgentSchema)` to create a new message.
  */
 export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 9);
 
 /**
  * Of an agent that speaks for a cluster: what it would take now of the tasks that were offered to
@@ -494,7 +544,7 @@ export type Take = Message<"busbar.v1.Take"> & {
  * Use `create(TakeSchema)` to create a new message.
  */
 export const TakeSchema: GenMessage<Take> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 10);
 
 /**
  * What the machine has is no longer what Hello, or the last of these, said.
@@ -515,7 +565,7 @@ export type Facts = Message<"busbar.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 11);
 
 /**
  * Whether the agent can start processes. One that cannot gives back the tasks that it has not
@@ -538,7 +588,7 @@ export type Health = Message<"busbar.v1.Health"> & {
  * Use `create(HealthSchema)` to create a new message.
  */
 export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * Why runs wait in the queue of a scheduler below, all of it; replaces the one before. Only for servers
@@ -558,7 +608,7 @@ export type Queued = Message<"busbar.v1.Queued"> & {
  * Use `create(QueuedSchema)` to create a new message.
  */
 export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * @generated from message busbar.v1.QueuedRuns
@@ -582,7 +632,7 @@ export type QueuedRuns = Message<"busbar.v1.QueuedRuns"> & {
  * Use `create(QueuedRunsSchema)` to create a new message.
  */
 export const QueuedRunsSchema: GenMessage<QueuedRuns> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * How far runs are, of each the newest: not acknowledged, and said again for all that run in the next
@@ -602,7 +652,7 @@ export type ProgressReports = Message<"busbar.v1.ProgressReports"> & {
  * Use `create(ProgressReportsSchema)` to create a new message.
  */
 export const ProgressReportsSchema: GenMessage<ProgressReports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 15);
 
 /**
  * @generated from message busbar.v1.RunProgress
@@ -624,7 +674,7 @@ export type RunProgress = Message<"busbar.v1.RunProgress"> & {
  * Use `create(RunProgressSchema)` to create a new message.
  */
 export const RunProgressSchema: GenMessage<RunProgress> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * @generated from message busbar.v1.ToldProgress
@@ -650,7 +700,7 @@ export type ToldProgress = Message<"busbar.v1.ToldProgress"> & {
  * Use `create(ToldProgressSchema)` to create a new message.
  */
 export const ToldProgressSchema: GenMessage<ToldProgress> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * The agent's clock differs from the server's by more than two seconds, or no longer does. Its reports
@@ -672,7 +722,7 @@ export type Clock = Message<"busbar.v1.Clock"> & {
  * Use `create(ClockSchema)` to create a new message.
  */
 export const ClockSchema: GenMessage<Clock> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
@@ -703,7 +753,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -728,7 +778,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 19);
+  messageDesc(file_busbar_v1_agent, 20);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -768,7 +818,7 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 20);
+  messageDesc(file_busbar_v1_agent, 21);
 
 /**
  * A held run that the agent has not begun, and never will: it may be placed again under the same id.
@@ -789,7 +839,7 @@ export type Returned = Message<"busbar.v1.Returned"> & {
  * Use `create(ReturnedSchema)` to create a new message.
  */
 export const ReturnedSchema: GenMessage<Returned> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 21);
+  messageDesc(file_busbar_v1_agent, 22);
 
 /**
  * @generated from message busbar.v1.Started
@@ -806,7 +856,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 22);
+  messageDesc(file_busbar_v1_agent, 23);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -898,7 +948,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 23);
+  messageDesc(file_busbar_v1_agent, 24);
 
 /**
  * What a run used. A number that the executor does not know is absent.
@@ -940,7 +990,7 @@ export type RunUsage = Message<"busbar.v1.RunUsage"> & {
  * Use `create(RunUsageSchema)` to create a new message.
  */
 export const RunUsageSchema: GenMessage<RunUsage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 24);
+  messageDesc(file_busbar_v1_agent, 25);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -1013,7 +1063,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 25);
+  messageDesc(file_busbar_v1_agent, 26);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -1086,7 +1136,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 26);
+  messageDesc(file_busbar_v1_agent, 27);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -1156,7 +1206,7 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 27);
+  messageDesc(file_busbar_v1_agent, 28);
 
 /**
  * @generated from message busbar.v1.ShareStart
@@ -1180,7 +1230,7 @@ export type ShareStart = Message<"busbar.v1.ShareStart"> & {
  * Use `create(ShareStartSchema)` to create a new message.
  */
 export const ShareStartSchema: GenMessage<ShareStart> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 28);
+  messageDesc(file_busbar_v1_agent, 29);
 
 /**
  * @generated from message busbar.v1.Hold
@@ -1204,7 +1254,7 @@ export type Hold = Message<"busbar.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 29);
+  messageDesc(file_busbar_v1_agent, 30);
 
 /**
  * @generated from message busbar.v1.SpecRef
@@ -1226,7 +1276,7 @@ export type SpecRef = Message<"busbar.v1.SpecRef"> & {
  * Use `create(SpecRefSchema)` to create a new message.
  */
 export const SpecRefSchema: GenMessage<SpecRef> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 30);
+  messageDesc(file_busbar_v1_agent, 31);
 
 /**
  * A part of a large RunSpec, which is sent once for all tasks of its job. The agent keeps it, or the
@@ -1279,7 +1329,7 @@ export type SpecPart = Message<"busbar.v1.SpecPart"> & {
  * Use `create(SpecPartSchema)` to create a new message.
  */
 export const SpecPartSchema: GenMessage<SpecPart> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 31);
+  messageDesc(file_busbar_v1_agent, 32);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -1417,7 +1467,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   container?: ContainerSpec | undefined;
 
   /**
-   * Only for agents that want it (ClusterAgent.wants_job_spec): the job's spec, a busbar.v1.JobSpec without
+   * Only for agents that want it (wants_job_spec): the job's spec, a busbar.v1.JobSpec without
    * command, script, jobspec, workload and env, which stand beside it.
    *
    * @generated from field: bytes job_spec = 50;
@@ -1458,7 +1508,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 32);
+  messageDesc(file_busbar_v1_agent, 33);
 
 /**
  * What containers a run has. Without `containers` there is one: `image`, which argv or script runs in.
@@ -1496,7 +1546,7 @@ export type ContainerSpec = Message<"busbar.v1.ContainerSpec"> & {
  * Use `create(ContainerSpecSchema)` to create a new message.
  */
 export const ContainerSpecSchema: GenMessage<ContainerSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 33);
+  messageDesc(file_busbar_v1_agent, 34);
 
 /**
  * @generated from message busbar.v1.MountSpec
@@ -1523,7 +1573,7 @@ export type MountSpec = Message<"busbar.v1.MountSpec"> & {
  * Use `create(MountSpecSchema)` to create a new message.
  */
 export const MountSpecSchema: GenMessage<MountSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 34);
+  messageDesc(file_busbar_v1_agent, 35);
 
 /**
  * @generated from message busbar.v1.OneContainer
@@ -1557,7 +1607,7 @@ export type OneContainer = Message<"busbar.v1.OneContainer"> & {
  * Use `create(OneContainerSchema)` to create a new message.
  */
 export const OneContainerSchema: GenMessage<OneContainer> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 35);
+  messageDesc(file_busbar_v1_agent, 36);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -1576,7 +1626,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 36);
+  messageDesc(file_busbar_v1_agent, 37);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -1627,7 +1677,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 37);
+  messageDesc(file_busbar_v1_agent, 38);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -1684,7 +1734,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 38);
+  messageDesc(file_busbar_v1_agent, 39);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -1708,7 +1758,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 39);
+  messageDesc(file_busbar_v1_agent, 40);
 
 /**
  * @generated from enum busbar.v1.EndCause

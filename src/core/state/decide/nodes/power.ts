@@ -17,7 +17,10 @@ export function reportPower(
   const node = requireConnected(state, nodeId, session);
   const power = toldPower(checkPower(told, "power"), node.power, nowMs);
   if (isDeepEqual(power, node.power)) return { changes: [], answer: undefined };
-  const isSamePlace = node.power !== undefined && node.power.isBare === power.isBare;
+  const isSamePlace =
+    node.power !== undefined &&
+    node.power.isBare === power.isBare &&
+    isDeepEqual(node.power.site, power.site);
   const capacity = isSamePlace ? node.capacity : withPower(node.capacity, power);
   const row: Node = { ...node, power, capacity };
   return { changes: [{ table: "node", row }], answer: undefined };
