@@ -37,6 +37,8 @@ export const lowerLimits = {
   siteSpecInlineBytesMax: 4 * 1024, // longer ones are files, which runs of one job share
   siteLookMs: 5_000, // between looks at runs that wait below
   siteFirstLookMs: 1_000, // after something was submitted
+  siteShareLookMs: 200, // after something happened to a share below
+  siteSizesMax: 10_000, // outputs of shares below whose size is remembered
   siteLooksMax: 200, // runs in one look
   siteSweepMs: 600_000, // between looks at a run of which nothing else is heard
   siteExplainedMax: 20, // of different jobs, in one look

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import type { Executor } from "../../ports/executor.ts";
+import type { SiteBelow } from "../executors/busbar/busbar.ts";
 import type { AgentIdentity } from "./description.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
 import { openExecutor } from "../run-agent.ts";
@@ -20,6 +21,8 @@ export interface OpenedExecutor {
   readonly executor: Executor;
   /** What its scheduler says of the cluster; undefined: the cluster is this machine. */
   readonly source: ClusterSource | undefined;
+  /** Its edges with power as one node; absent: it has none that it could tell of. */
+  readonly edges?: SiteBelow["edges"];
 }
 
 /** Each is loaded when it is wanted. */

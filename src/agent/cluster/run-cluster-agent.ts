@@ -19,6 +19,7 @@ import type { SchedulerOptions } from "./open-executor.ts";
 import { openClusterExecutor } from "./open-executor.ts";
 import { createProcessSource } from "./process-source.ts";
 import type { TakeRule } from "./room.ts";
+import { runSiteNode } from "./run-site-node.ts";
 import { TakenRuns } from "./taken-runs.ts";
 
 export interface RunClusterAgentOptions
@@ -101,7 +102,17 @@ export async function runClusterAgent(
     });
     discovery?.start(() => keeper.describeAgain());
     opened.source?.onChange?.(() => keeper.describeAgain());
-    await runBoth(keeper, agent, signal);
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const { edges } = opened;
+    const onShare = (): void => keeper.changed();
+    const sharing = edges && runSiteNode({ ...rest, agentKey, edges, onShare }, either);
+    try {
+      await runBoth(keeper, agent, signal);
+    } finally {
+      over.abort();
+      await sharing;
+    }
   } finally {
     discovery?.close();
     api.close();

@@ -10,6 +10,8 @@ import { readBootId } from "../../proc.ts";
 import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
 import { lockDirectory } from "../../runs/lock.ts";
+import { partOfRuns } from "./energy/part-of-runs.ts";
+import { SitePower } from "./energy/site-power.ts";
 import type { SiteTerms } from "./lower-spec.ts";
 import { SiteRuns } from "./site-runs.ts";
 import { createSiteSource } from "./site-source.ts";
@@ -30,10 +32,16 @@ export interface BusbarOptions extends Omit<SiteTerms, "group"> {
 /** The group of jobs that come from above, unless another is chosen. */
 const UPSTREAM = "upstream";
 
+export interface SiteBelow {
+  /** Of what its cluster takes. Closing it closes all. */
+  readonly executor: Executor;
+  readonly source: ClusterSource;
+  /** Its edges as one node. */
+  readonly edges: { readonly executor: Executor; readonly power: SitePower };
+}
+
 /** Another Busbar as a cluster: runs are jobs of it, and its nodes are what the cluster has. */
-export async function createBusbar(
-  options: BusbarOptions,
-): Promise<{ readonly executor: Executor; readonly source: ClusterSource }> {
+export async function createBusbar(options: BusbarOptions): Promise<SiteBelow> {
   const { to, directory, clock, logger, keptBounds = KEPT_BOUNDS } = options;
   makeDirectory(directory);
   const unlock = lockDirectory(directory, readBootId());
@@ -42,27 +50,17 @@ export async function createBusbar(
     const terms = { ...options, group: options.group ?? UPSTREAM, api };
     const runs = new SiteRuns({ ...terms, keptBounds });
     const over = new AbortController();
-    const executor: Executor = {
-      name: "busbar",
-      start: (request) => runs.start(request),
-      stop: (id) => runs.stop(id),
-      forget: (id) => runs.forget(id),
-      known: () => runs.known(),
-      queued: () => runs.queued(),
-      whyQueued: () => runs.whyQueued(),
-      readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
-      onReport: (listener) => runs.onReport(listener),
-      onProgress: (listener) => runs.onProgress(listener),
-      async close() {
-        over.abort();
-        if (!(await runs.close())) return;
-        api.close();
-        unlock();
-      },
-    };
+    const executor = partOfRuns(runs, "tasks", async () => {
+      over.abort();
+      if (!(await runs.close())) return;
+      api.close();
+      unlock();
+    });
+    const power = new SitePower(() => runs.shares());
+    const edges = { executor: partOfRuns(runs, "shares", async () => undefined), power };
     let onShape: () => void = () => undefined;
     const source: ClusterSource = {
-      ...createSiteSource({ ...terms, onShape: () => onShape() }),
+      ...createSiteSource({ ...terms, power, onShape: () => onShape() }),
       onChange(listener) {
         let toldAtMs = 0;
         const alarm = new Alarm(clock, () => {
@@ -80,7 +78,7 @@ export async function createBusbar(
         void watchSite(hear, over.signal);
       },
     };
-    return { executor, source };
+    return { executor, source, edges };
   } catch (error) {
     api.close();
     unlock();

@@ -33,6 +33,23 @@ const lowerOf = (over: Partial<RunRequest> = {}, site: Partial<typeof SITE> = {}
   readLowerSpec(toLowerSpec({ ...REQUEST, ...over }, { ...SITE, ...site }));
 
 describe("the job below", () => {
+  test("that is a share has its energy, and what was asked of shares, as far as it is so large", () => {
+    const energy = { wattSeconds: 4_000n, leastShare: 250n, greatestShare: 900n, split: "spread" };
+    const job = jobOf({ energy, retries: { max: 2 } });
+    const share = { job, arrayIndex: undefined, work: { kind: "script", text: "" } } as const;
+    const needs = { cpu: 500, "power-share": 1 };
+    const env = { BUSBAR_SHARE_WATT_SECONDS: "600" };
+    const spec = lowerOf({ ...share, needs, env, shareWattSeconds: 600 });
+    expect(spec.energy).toMatchObject({ ...energy, wattSeconds: 600n });
+    expect(spec).toMatchObject({ command: [], resources: { cpu: 0.5 } });
+    expect([spec.script, spec.array, spec.retries]).toEqual([undefined, undefined, undefined]);
+    expect(spec.labels["busbar.origin.task"]).toBe("17.3");
+    expect(spec.env).toMatchObject({ BUSBAR_ORIGIN_TASK_ID: "17.3" });
+    expect(spec.env["BUSBAR_SHARE_WATT_SECONDS"]).toBeUndefined(); // of the site's own shares
+    const small = lowerOf({ ...share, needs, shareWattSeconds: 100 });
+    expect(small.energy).toMatchObject({ wattSeconds: 100n, leastShare: 100n });
+  });
+
   test("has all that the job above has, but what is settled there", () => {
     const job = jobOf({
       group: "physics",

@@ -1,7 +1,12 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import { fromResources } from "../../../core/model/resources.ts";
-import { type JobSpec, JobSpecSchema, PlacementSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
+import {
+  EnergySchema,
+  type JobSpec,
+  JobSpecSchema,
+  PlacementSchema,
+} from "../../../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
@@ -29,7 +34,7 @@ const ORIGIN_PATH = "busbar.origin.path";
  * when it may begin, how often it is tried. Throws for work that was at this site before.
  */
 export function toLowerSpec(request: RunRequest, site: SiteTerms): string {
-  const { id, work, job, arrayIndex, timeLimitMs } = request;
+  const { work, job, arrayIndex, timeLimitMs } = request;
   const spec = fromBinary(JobSpecSchema, job?.spec ?? new Uint8Array());
   const path = pathOf(spec.labels[ORIGIN_PATH], site);
   settle(spec, site);
@@ -37,14 +42,15 @@ export function toLowerSpec(request: RunRequest, site: SiteTerms): string {
   spec.labels = {
     ...spec.labels,
     [ORIGIN]: site.cluster,
-    [ORIGIN_TASK]: arrayIndex === undefined ? `${id.jobId}` : `${id.jobId}.${id.index}`,
+    [ORIGIN_TASK]: taskAbove(request),
     [ORIGIN_PATH]: path,
   };
   if (work.kind === "command") spec.command = [...work.argv];
-  else spec[work.kind] = work.text;
+  else if (work.kind !== "script" || work.text !== "") spec[work.kind] = work.text;
   spec.env = envOf(request, site);
   spec.cwd = request.cwd;
   ask(spec, request);
+  askEnergy(spec, request);
   spec.array = arrayIndex === undefined ? undefined : `${arrayIndex}`;
   spec.timeLimitMs = timeLimitMs === undefined ? undefined : BigInt(timeLimitMs);
   spec.killGraceMs = BigInt(request.killGraceMs);
@@ -74,8 +80,28 @@ function ask(spec: JobSpec, { work, needs, request }: RunRequest): void {
   spec.request = request === undefined ? undefined : JSON.stringify(request);
 }
 
+/** A share is a job with its energy, which the site splits again. What was asked of shares holds for those below, too. */
+function askEnergy(spec: JobSpec, { shareWattSeconds }: RunRequest): void {
+  if (shareWattSeconds === undefined) return;
+  const { leastShare, greatestShare, split } = spec.energy ?? {};
+  const all = BigInt(shareWattSeconds);
+  spec.energy = create(EnergySchema, {
+    wattSeconds: all,
+    ...(leastShare !== undefined && { leastShare: leastShare < all ? leastShare : all }),
+    ...(greatestShare !== undefined && { greatestShare }),
+    ...(split !== undefined && { split }),
+  });
+}
+
+/** As people name it: "17", or "17.3" of an array or of shares. */
+const taskAbove = ({ id, arrayIndex, shareWattSeconds }: RunRequest): string =>
+  arrayIndex === undefined && shareWattSeconds === undefined
+    ? `${id.jobId}`
+    : `${id.jobId}.${id.index}`;
+
 /** The variables of the agent's own place make room for those of the site, which say what the run is there. */
-function envOf({ env, id, job, arrayIndex }: RunRequest, site: SiteTerms): Record<string, string> {
+function envOf(request: RunRequest, site: SiteTerms): Record<string, string> {
+  const { env, id, job } = request;
   const isAbove = (name: string): boolean =>
     name.startsWith("BUSBAR_") && !name.startsWith("BUSBAR_ORIGIN_");
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isAbove(name)));
@@ -84,7 +110,7 @@ function envOf({ env, id, job, arrayIndex }: RunRequest, site: SiteTerms): Recor
   return {
     ...own,
     BUSBAR_ORIGIN_JOB_ID: `${id.jobId}`,
-    BUSBAR_ORIGIN_TASK_ID: arrayIndex === undefined ? `${id.jobId}` : `${id.jobId}.${id.index}`,
+    BUSBAR_ORIGIN_TASK_ID: taskAbove(request),
     BUSBAR_ORIGIN_ATTEMPT: `${id.attempt}`,
     BUSBAR_ORIGIN_CLUSTER: site.cluster,
     ...(job?.arraySize !== undefined && { BUSBAR_ORIGIN_ARRAY_SIZE: `${job.arraySize}` }),

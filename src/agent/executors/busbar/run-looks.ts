@@ -1,7 +1,7 @@
 import { describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import type { Explanation, Task } from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { Explanation } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import { Alarm } from "../../alarm.ts";
 import { Outage } from "../../lower/retry-delays.ts";
@@ -9,12 +9,13 @@ import { forEachOf, isMissing, type SiteApi } from "./site-api.ts";
 import type { SiteRun } from "./site-run.ts";
 
 export interface RunLooksOptions {
-  readonly api: Pick<SiteApi, "getTask" | "explainJob">;
+  readonly api: Pick<SiteApi, "explainJob">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
   active(): Iterable<SiteRun>;
-  onTask(run: SiteRun, task: Task): void;
+  /** Hears what became of it; throws not_found when the Busbar below does not know it. */
+  look(run: SiteRun, taskId: string): Promise<void>;
   onMissing(run: SiteRun): void;
 }
 
@@ -47,6 +48,12 @@ export class RunLooks {
     this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteFirstLookMs);
   }
 
+  /** Something happened to a share below: its job is looked at, however much happens to it meanwhile. */
+  lookAtShare(run: SiteRun): void {
+    run.isDue = true;
+    this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteShareLookMs);
+  }
+
   close(): void {
     this.#alarm.stop();
   }
@@ -70,8 +77,14 @@ export class RunLooks {
       this.#isBusy = false;
       if (signal.aborted) this.#alarm.stop();
       else if (this.#isAllDue) this.#alarm.wakeBy(Math.max(clock.nowMs(), this.#outage.retryAtMs));
+      else if (this.#below().some(({ isDue }) => isDue))
+        this.#alarm.wakeBy(this.#nextShareLookMs());
       else if (this.#below().length > 0) this.#alarm.wakeBy(clock.nowMs() + limits.siteLookMs);
     }
+  }
+
+  #nextShareLookMs(): number {
+    return Math.max(this.#options.clock.nowMs() + limits.siteShareLookMs, this.#outage.retryAtMs);
   }
 
   #below(): SiteRun[] {
@@ -82,19 +95,25 @@ export class RunLooks {
   #due(): SiteRun[] {
     const nowMs = this.#options.clock.nowMs();
     return this.#below()
-      .filter(({ isQueued, lookedAtMs }) => isQueued || nowMs - lookedAtMs >= limits.siteSweepMs)
+      .filter(
+        ({ isQueued, isDue, lookedAtMs }) =>
+          isQueued || isDue || nowMs - lookedAtMs >= limits.siteSweepMs,
+      )
       .toSorted((a, b) => a.lookedAtMs - b.lookedAtMs)
       .slice(0, limits.siteLooksMax);
   }
 
   async #look(run: SiteRun): Promise<void> {
-    const { api, clock, signal } = this.#options;
+    const { clock } = this.#options;
     const { taskId: id } = run.terms;
     if (id === undefined || run.ended !== undefined) return;
     run.lookedAtMs = clock.nowMs();
+    const wasDue = run.isDue;
+    run.isDue = false; // what happens from here on is seen by the next look
     try {
-      this.#options.onTask(run, await api.getTask({ id }, { signal }));
+      await this.#options.look(run, id);
     } catch (error) {
+      run.isDue ||= wasDue;
       if (!isMissing(error)) throw error;
       this.#options.onMissing(run);
     }

@@ -8,6 +8,8 @@ export type SiteApi = Pick<
   | "server"
   | "submitJobs"
   | "listJobs"
+  | "getJob"
+  | "listTasks"
   | "getTask"
   | "cancelJob"
   | "explainJob"

@@ -10,7 +10,12 @@ export interface ClusterBelow {
 }
 
 /** As much of a node below as its vertex shows beside what it has. */
-export type NodeBelow = Pick<Node, "name" | "cluster" | "state" | "labels">;
+export type NodeBelow = Pick<Node, "name" | "cluster" | "state" | "labels"> &
+  Partial<Pick<Node, "power">>;
+
+/** It stands for the edges of a site further below, whose machines are in the graph of that site's own cluster. */
+export const isSiteNode = ({ power }: Pick<NodeBelow, "power">): boolean =>
+  power?.edges !== undefined;
 
 /**
  * The graph of a site: a vertex of its own that contains the clusters below. Ids of vertices below get the site's
@@ -27,8 +32,9 @@ export function siteGraph(
     [root, { label: site, metadata: { type: "site", name: site } }],
   ];
   const edges: JgfDocument["graph"]["edges"][number][] = [];
+  const hidden = nodes.filter(isSiteNode).map(({ cluster, name }) => `/${cluster}/${name}`);
   for (const { graph: document } of clusters) {
-    const graph = withoutPlaces(document);
+    const graph = without(document, hidden);
     const contained = new Set(graph.edges.map(({ target }) => target));
     for (const [id, vertex] of Object.entries(graph.nodes)) {
       const inner = innerId(site, id);
@@ -42,14 +48,20 @@ export function siteGraph(
   return { graph: { directed: true, nodes: Object.fromEntries(vertices), edges } };
 }
 
-/** Places for shares of jobs with energy follow from power: they are no part of a machine that jobs ask for. */
-function withoutPlaces({
-  graph: { nodes, edges },
-}: JgfDocument): Pick<JgfDocument["graph"], "nodes" | "edges"> {
+/**
+ * Places for shares of jobs with energy follow from power: they are no part of a machine that jobs ask for. Nodes that stand
+ * for a site are no machines.
+ */
+function without(
+  { graph: { nodes, edges } }: JgfDocument,
+  hidden: readonly string[],
+): Pick<JgfDocument["graph"], "nodes" | "edges"> {
   const isPlace = (id: string): boolean => isPlaceName(String(nodes[id]?.metadata["type"]));
+  const isHidden = (id: string): boolean =>
+    isPlace(id) || hidden.some((node) => id === node || id.startsWith(`${node}/`));
   return {
-    nodes: Object.fromEntries(Object.entries(nodes).filter(([id]) => !isPlace(id))),
-    edges: edges.filter(({ target }) => !isPlace(target)),
+    nodes: Object.fromEntries(Object.entries(nodes).filter(([id]) => !isHidden(id))),
+    edges: edges.filter(({ target }) => !isHidden(target)),
   };
 }
 

@@ -4,6 +4,7 @@ import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor, OutputPart } from "../../../ports/executor.ts";
 import { WakeList } from "../../runs/wake-list.ts";
+import { KnownSizes, readShareOutput, type ShareOutputOptions } from "./energy/share-output.ts";
 import type { SiteApi } from "./site-api.ts";
 
 type Stream = Parameters<Executor["readOutput"]>[1];
@@ -13,6 +14,8 @@ type How = Parameters<Executor["readOutput"]>[2];
 export interface OutputOwner {
   /** Undefined: nothing of it is below. */
   readonly taskId: string | undefined;
+  /** It is a share: a job below, of any number of tasks. */
+  readonly isShare: boolean;
   readonly hasBegun: boolean;
   readonly hasEnded: boolean;
 }
@@ -21,15 +24,16 @@ const NOTHING = { data: new Uint8Array(), truncated: false };
 
 /** Reads outputs through the Busbar below, which has them. */
 export class SiteOutput {
-  readonly #api: Pick<SiteApi, "readOutput">;
+  readonly #api: Pick<SiteApi, "readOutput" | "listTasks">;
   readonly #clock: Clock;
   readonly #ownerOf: (key: string) => OutputOwner | undefined;
   readonly #waiting: WakeList;
   readonly #over = new AbortController();
+  readonly #sizes = new KnownSizes();
 
   /** `ownerOf` is undefined for a run that is not known, or whose output is kept no longer. */
   constructor(
-    api: Pick<SiteApi, "readOutput">,
+    api: Pick<SiteApi, "readOutput" | "listTasks">,
     clock: Clock,
     ownerOf: (key: string) => OutputOwner | undefined,
   ) {
@@ -56,9 +60,22 @@ export class SiteOutput {
       await this.#waiting.wait(key, Math.max(0, untilMs - this.#clock.nowMs()));
       owner = this.#owner(key);
     }
-    const { taskId, hasBegun, hasEnded } = owner;
+    const { taskId, hasBegun, hasEnded, isShare } = owner;
     if (taskId === undefined || !hasBegun) return { ...NOTHING, eof: hasEnded };
     const maxBytes = Math.min(how.maxBytes, limits.outputChunkBytesMax);
+    if (isShare) {
+      const part = await this.#readShare(
+        taskId,
+        stream,
+        { ...how, maxBytes },
+        { hasEnded, untilMs },
+      );
+      if (part.eof || part.data.length > 0) return part;
+      // The next of its tasks below begins unheard here.
+      const leftMs = Math.max(0, untilMs - this.#clock.nowMs());
+      await this.#waiting.wait(key, Math.min(leftMs, limits.siteFirstLookMs));
+      return part;
+    }
     const ask = { taskId, stream: outputStreams[stream], offset: BigInt(how.offset) };
     const now = await this.#collect({ ...ask, follow: false }, maxBytes, undefined);
     if (hasEnded) return { ...now.part, eof: now.isAll };
@@ -66,6 +83,22 @@ export class SiteOutput {
     if (now.part.data.length > 0 || leftMs <= 0) return { ...now.part, eof: false };
     const then = await this.#collect({ ...ask, follow: true }, maxBytes, leftMs);
     return { ...then.part, eof: then.isAll };
+  }
+
+  #readShare(
+    jobId: string,
+    stream: Stream,
+    { offset, maxBytes }: How,
+    { hasEnded: isOver, untilMs }: { readonly hasEnded: boolean; readonly untilMs: number },
+  ): Promise<OutputPart> {
+    const read: ShareOutputOptions["read"] = (taskId, from, isFollowed) => {
+      const ask = { taskId, stream: outputStreams[stream], offset: BigInt(from) };
+      const waitMs = isFollowed ? Math.max(0, untilMs - this.#clock.nowMs()) : undefined;
+      return this.#collect({ ...ask, follow: isFollowed }, maxBytes, waitMs);
+    };
+    const how = { isOver, stream, sizes: this.#sizes };
+    const options = { api: this.#api, signal: this.#over.signal, read };
+    return readShareOutput(jobId, offset, how, options);
   }
 
   #owner(key: string): OutputOwner {

@@ -14,6 +14,8 @@ export interface SiteRunTerms {
   /** The task of it below, like "17" or "17.3"; absent: it is not known to be there. */
   readonly taskId?: string | undefined;
   readonly arrayIndex?: number | undefined;
+  /** The energy of a share: then the whole job below is the run, however many tasks it is split into. */
+  readonly shareWattSeconds?: number | undefined;
   readonly killGraceMs: number;
   readonly outputLimitBytes: number;
 }
@@ -44,6 +46,8 @@ export class SiteRun {
   /** Why, as far as it is known. */
   reason: string | undefined = undefined;
   lookedAtMs = 0;
+  /** Of a share: something happened to a task of it, and its job was not looked at since. */
+  isDue = false;
 
   constructor(id: RunId, key: string, terms: SiteRunTerms, at: Whereabouts) {
     this.id = id;

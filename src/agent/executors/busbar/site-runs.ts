@@ -1,7 +1,7 @@
 import { describeChain } from "../../../lib/errors.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import { limits } from "../../../limits.ts";
-import type { Task, WatchEvent } from "../../../gen/busbar/v1/busbar_pb.ts";
+import { State, type Task, type WatchEvent } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type {
   EndedReport,
   Executor,
@@ -24,11 +24,14 @@ import type { SiteRunTerms } from "./site-run.ts";
 import { SiteRun } from "./site-run.ts";
 import { watchSite } from "./site-watch.ts";
 import { SiteSubmissions } from "./submissions.ts";
-import { newsOf } from "./task-news.ts";
+import { type EndTerms, newsOf, type TaskNews } from "./task-news.ts";
+import { hasFailed, newsOfShare } from "./energy/share-news.ts";
 
 export interface SiteRunsOptions extends SiteTerms, SiteLedgerOptions {
   readonly api: SiteApi;
 }
+
+const NO_TASKS = { tasks: [] };
 
 type ProgressListener = Parameters<NonNullable<Executor["onProgress"]>>[0];
 
@@ -70,7 +73,7 @@ export class SiteRuns {
     this.#looks = new RunLooks({
       ...parts,
       active: () => this.#ledger.active,
-      onTask: (run, task) => this.#hear(run, task),
+      look: (run, id) => this.#look(run, id),
       onMissing,
     });
     this.#outputs = new SiteOutput(api, clock, (key) => this.#ownerOf(key));
@@ -98,9 +101,10 @@ export class SiteRuns {
   start(request: RunRequest): void {
     const key = runKey(request.id);
     if (!this.#ledger.canAccept(key)) return;
-    const { arrayIndex, killGraceMs, outputLimitBytes } = request;
+    const { arrayIndex, killGraceMs, outputLimitBytes, shareWattSeconds } = request;
     const submitKey = idempotencyKeyOf(request, this.#options);
-    const terms: SiteRunTerms = { submitKey, arrayIndex, killGraceMs, outputLimitBytes };
+    const share = shareWattSeconds === undefined ? undefined : { shareWattSeconds };
+    const terms: SiteRunTerms = { submitKey, arrayIndex, killGraceMs, outputLimitBytes, ...share };
     const run = new SiteRun(request.id, key, terms, "waiting");
     try {
       if (this.#ledger.isFull) throw new Error("the agent has too many runs");
@@ -135,6 +139,18 @@ export class SiteRuns {
     const { outputLimitBytes } = terms;
     this.#ledger.forget(run, { forgottenAtMs, bytes: 0, outputLimitBytes, terms });
     this.#surplus.wakeBy(forgottenAtMs + limits.siteSweepMs);
+  }
+
+  /** Whether the run is a share of a job with energy; false of one that it does not know. */
+  isShare(id: RunId): boolean {
+    return this.#ledger.runs.get(runKey(id))?.terms.shareWattSeconds !== undefined;
+  }
+
+  /** Shares that have not ended, and how many of them wait for their turn below. */
+  shares(): { readonly active: number; readonly waiting: number } {
+    const active = [...this.#ledger.active].filter(({ id }) => this.isShare(id));
+    const waiting = active.filter(({ at, isQueued }) => at !== "below" || isQueued);
+    return { active: active.length, waiting: waiting.length };
   }
 
   known(): ReturnType<Executor["known"]> {
@@ -193,10 +209,11 @@ export class SiteRuns {
     for (const [run] of taken) {
       const early = this.#early.get(run.terms.taskId ?? "");
       this.#early.delete(run.terms.taskId ?? "");
-      if (early !== undefined) this.#hear(run, early);
+      if (early !== undefined) this.#hear(run, newsOf(early, this.#endTerms(run)));
       if (run.stop !== undefined) this.#canceller.add(run);
     }
     if (!this.#submissions.isBusy) this.#early.clear();
+    for (const [run] of taken) if (this.isShare(run.id)) this.#looks.lookAtShare(run);
     if (isNew) this.#looks.lookSoon();
     else this.#looks.lookAtAll(); // what became of it was told before anyone listened
   }
@@ -204,19 +221,40 @@ export class SiteRuns {
   #onEvent({ event }: WatchEvent): void {
     if (event.case !== "task") return;
     const task = event.value;
+    const share = this.#byTask.get(task.jobId);
+    if (share?.terms.shareWattSeconds !== undefined) return this.#looks.lookAtShare(share);
     const run = this.#byTask.get(task.id);
-    if (run !== undefined) return this.#hear(run, task);
+    if (run !== undefined) return this.#hear(run, newsOf(task, this.#endTerms(run)));
     // Of others in the same group there may be any number.
     if (this.#early.size >= limits.siteEarlyMax) this.#looks.lookAtAll();
     if (this.#early.size >= limits.siteEarlyMax || !this.#submissions.isBusy) this.#early.clear();
     if (this.#submissions.isBusy) this.#early.set(task.id, task);
   }
 
+  async #look(run: SiteRun, id: string): Promise<void> {
+    const { api } = this.#options;
+    const { signal } = this.#over;
+    const { shareWattSeconds: share } = run.terms;
+    if (share === undefined) {
+      this.#hear(run, newsOf(await api.getTask({ id }, { signal }), this.#endTerms(run)));
+    } else {
+      const job = await api.getJob({ id }, { signal });
+      const states = [State.FAILED];
+      const { tasks } = hasFailed(job)
+        ? await api.listTasks({ jobId: id, states }, { signal })
+        : NO_TASKS;
+      this.#hear(run, newsOfShare(job, share, this.#endTerms(run), tasks));
+    }
+  }
+
+  #endTerms({ stop }: SiteRun): EndTerms {
+    return { site: this.#options.cluster, isStopped: stop !== undefined };
+  }
+
   /** The same news may come again. */
-  #hear(run: SiteRun, task: Task): void {
+  #hear(run: SiteRun, news: TaskNews): void {
     if (run.ended !== undefined) return;
-    const { clock, cluster: site } = this.#options;
-    const news = newsOf(task, { site, isStopped: run.stop !== undefined });
+    const { clock } = this.#options;
     if (news.kind === "ended") {
       const { startedAtMs = run.startedAtMs, endedAtMs = clock.nowMs(), end, usage } = news;
       this.#begun(run, startedAtMs, false);
@@ -289,10 +327,12 @@ export class SiteRuns {
     if (run !== undefined) {
       const { ended, startedAtMs, terms } = run;
       const hasBegun = startedAtMs !== undefined;
-      return { taskId: terms.taskId, hasBegun, hasEnded: ended !== undefined };
+      const isShare = terms.shareWattSeconds !== undefined;
+      return { taskId: terms.taskId, isShare, hasBegun, hasEnded: ended !== undefined };
     }
-    const taskId = this.#ledger.kept.get(key)?.terms?.taskId;
-    return taskId === undefined ? undefined : { taskId, hasBegun: true, hasEnded: true };
+    const { taskId, shareWattSeconds } = this.#ledger.kept.get(key)?.terms ?? {};
+    const isShare = shareWattSeconds !== undefined;
+    return taskId === undefined ? undefined : { taskId, isShare, hasBegun: true, hasEnded: true };
   }
 
   #removeSurplus(): void {

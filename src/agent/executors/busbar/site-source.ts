@@ -5,12 +5,15 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { ClusterObservation, ClusterSource } from "../../../ports/cluster-source.ts";
 import { isToldBy } from "../../cluster/description.ts";
+import type { SitePower } from "./energy/site-power.ts";
 import type { SiteTerms } from "./lower-spec.ts";
 import type { SiteApi } from "./site-api.ts";
-import { type ClusterBelow, siteGraph, siteSubsystems } from "./site-graph.ts";
+import { type ClusterBelow, isSiteNode, siteGraph, siteSubsystems } from "./site-graph.ts";
 
 export interface SiteSourceOptions extends SiteTerms {
   readonly api: SiteApi;
+  /** Hears what the nodes have for shares of jobs with energy. */
+  readonly power?: Pick<SitePower, "observing" | "notObserved"> | undefined;
   /** Pull clusters below have something else than when it was last looked: no event of a node tells that. */
   onShape(): void;
 }
@@ -19,6 +22,7 @@ export interface SiteSourceOptions extends SiteTerms {
 export function createSiteSource(options: SiteSourceOptions): ClusterSource {
   const { api, cluster: site, below, group } = options;
   let toldShape: string | undefined;
+  let isCircle = false;
 
   async function clusters(): Promise<readonly Cluster[]> {
     const all = (await api.listClusters({})).clusters;
@@ -27,7 +31,21 @@ export function createSiteSource(options: SiteSourceOptions): ClusterSource {
     throw new AppError("unavailable", `the Busbar at ${api.server} has no cluster ${below}`);
   }
 
+  /** All that there are; a site that is below itself would count its own edges, again and again. */
   async function nodes(): Promise<readonly Node[]> {
+    const observed = options.power?.observing();
+    try {
+      const found = await listed();
+      if (isCircle) options.power?.notObserved();
+      else observed?.(found);
+      return found;
+    } catch (error) {
+      options.power?.notObserved();
+      throw error;
+    }
+  }
+
+  async function listed(): Promise<readonly Node[]> {
     const found: Node[] = [];
     let pageToken: string | undefined;
     do {
@@ -48,7 +66,9 @@ export function createSiteSource(options: SiteSourceOptions): ClusterSource {
       if (there.length === 0) throw new AppError("unavailable", `${api.server} has no nodes yet`);
       const described: ClusterBelow[] = [];
       for (const { name } of there) described.push(await describeBelow(api, name));
-      checkCircle(described, options);
+      const circle = circleIn(described, options);
+      isCircle = circle !== undefined;
+      if (circle !== undefined) throw circle;
       const graph = siteGraph(site, described, await nodes());
       return { graph, subsystems: siteSubsystems(site, described) };
     },
@@ -95,19 +115,20 @@ async function describeBelow(api: SiteApi, name: string): Promise<ClusterBelow> 
 }
 
 /** What came from this very agent would be told again and again, and jobs would go round. */
-function checkCircle(
+function circleIn(
   clusters: readonly ClusterBelow[],
   { cluster: site, fingerprint }: SiteSourceOptions,
-): void {
+): AppError | undefined {
   for (const { name, graph } of clusters) {
     const vertices = Object.values(graph.graph.nodes);
     if (!vertices.some(({ metadata }) => isToldBy(metadata, fingerprint))) continue;
-    throw new AppError(
+    return new AppError(
       "invalid_argument",
       `site ${site} is below itself: its cluster ${name} holds what this agent has told; ` +
         `end the agent of ${name}, or choose clusters that are not (--partition)`,
     );
   }
+  return undefined;
 }
 
 const CPU = 1_000; // of one core
@@ -124,9 +145,10 @@ const TOLD: Readonly<Record<string, { readonly key: string; readonly units: numb
 /** Nodes that take no tasks now have nothing free. */
 export function observationOf(
   clusters: readonly Cluster[],
-  nodes: readonly Node[],
+  all: readonly Node[],
   { running, queued }: { readonly running: number; readonly queued: number },
 ): ClusterObservation {
+  const nodes = all.filter((node) => !isSiteNode(node));
   const ready = nodes.filter(({ state }) => state === READY);
   const free: Record<string, number> = {};
   const total: Record<string, number> = {};
@@ -154,7 +176,7 @@ export function observationOf(
       cores_total: (total["cpu"] ?? 0) / CPU + sum("cores_total"),
       cores_free: (free["cpu"] ?? 0) / CPU,
       ...freeOf(free, total),
-      ...wattsOf(ready, sum("watts")),
+      ...wattsOf(all),
       running,
       queue_length: queued,
     },
@@ -163,9 +185,10 @@ export function observationOf(
 }
 
 /** What its nodes have for shares of jobs with energy; it changes too often for a graph. */
-function wattsOf(ready: readonly Node[], told: number): Readonly<Record<string, number>> {
-  const own = ready.reduce((all, { power }) => all + Number(power?.watts ?? 0n), 0);
-  return own + told > 0 ? { watts: own + told } : {};
+function wattsOf(nodes: readonly Node[]): Readonly<Record<string, number>> {
+  const ready = nodes.filter(({ state }) => state === READY);
+  const watts = ready.reduce((sum, { power }) => sum + Number(power?.watts ?? 0n), 0);
+  return watts > 0 ? { watts } : {};
 }
 
 const upOf = (told: ReadonlyMap<string, number>): number =>

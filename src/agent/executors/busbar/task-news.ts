@@ -3,7 +3,7 @@ import { readProgress, type ToldProgress } from "../../../core/model/job/task-pr
 import { makeUsage, type Usage } from "../../../core/model/job/usage.ts";
 import type { StateName } from "../../../client/state.ts";
 import { stateName } from "../../../client/state.ts";
-import type { Task, Usage as WireUsage } from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { Progress, Task, Usage as WireUsage } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
 
 /** What the Busbar below says of a task. */
@@ -39,7 +39,13 @@ const QUEUED: ReadonlySet<StateName | "unknown"> = new Set<StateName>([
   "assigned",
 ]);
 
-export function newsOf(task: Task, terms: EndTerms): TaskNews {
+/** As much of a task as is told of a run. */
+type TaskBelow = Pick<Task, "state"> &
+  Partial<
+    Pick<Task, "startedAtMs" | "endedAtMs" | "reason" | "exitCode" | "signal" | "failure" | "usage">
+  > & { readonly progress?: Pick<Progress, "percent" | "message"> | undefined };
+
+export function newsOf(task: TaskBelow, terms: EndTerms): TaskNews {
   const state = stateName(task.state);
   const startedAtMs = numberOf(task.startedAtMs);
   if (QUEUED.has(state)) return { kind: "queued" };
@@ -57,7 +63,7 @@ export function newsOf(task: Task, terms: EndTerms): TaskNews {
   };
 }
 
-function endOf(task: Task, state: StateName, { site, isStopped }: EndTerms): RunEnd {
+function endOf(task: TaskBelow, state: StateName, { site, isStopped }: EndTerms): RunEnd {
   const reason = task.reason ?? "";
   if (state === "succeeded") return { kind: "exited", exitCode: 0 };
   if (state === "failed") return failureOf(task, reason);
@@ -69,7 +75,7 @@ function endOf(task: Task, state: StateName, { site, isStopped }: EndTerms): Run
 }
 
 /** `failure` is absent where the Busbar below is an older one. */
-function failureOf({ failure, exitCode, signal }: Task, reason: string): RunEnd {
+function failureOf({ failure, exitCode, signal }: TaskBelow, reason: string): RunEnd {
   switch (failure) {
     case "time-limit":
       return { kind: "time-limit", signal };
@@ -105,7 +111,7 @@ function saidOf(reason: string): { readonly message?: string } {
   return message === undefined ? {} : { message };
 }
 
-const progressOf = ({ progress }: Task): ToldProgress | undefined =>
+const progressOf = ({ progress }: TaskBelow): ToldProgress | undefined =>
   progress && readProgress(progress.percent, progress.message ?? "");
 
 function usageOf(usage: WireUsage | undefined): Usage | undefined {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 
-import type { JobSubmission, Task, WatchEvent } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import type { Job, JobSubmission, Task, WatchEvent } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import {
   JobSchema,
   State,
@@ -15,6 +15,8 @@ interface Told {
   readonly id: string;
   readonly submission: JobSubmission;
   state: State;
+  /** Of one with energy. */
+  done: number;
 }
 
 /** A Busbar below, as far as an executor above it speaks to it. What it does not do by itself tests have it do. */
@@ -34,6 +36,7 @@ export class FakeSite {
   readonly api = {
     server: "below",
     submitJobs: (request: { jobs: JobSubmission[] }) => this.#submit(request.jobs),
+    getJob: async ({ id }: { id: string }) => this.#jobOf(id),
     getTask: async ({ id }: { id: string }) => this.#taskOf(id),
     cancelJob: async ({ id }: { id: string }) => {
       this.cancelled.push(id);
@@ -58,6 +61,34 @@ export class FakeSite {
     this.revision += 1n;
     const event = { case: "task" as const, value: this.#taskOf(id) };
     this.#emit?.(create(WatchEventSchema, { revision: this.revision, event }));
+  }
+
+  /** A share of a job with energy got further, and whoever watches tasks hears of it. */
+  used(id: string, done: number, state: State = State.RUNNING): void {
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    Object.assign(job, { done, state });
+    this.revision += 1n;
+    const value = create(TaskSchema, { id: `${id}.0`, jobId: id, state: State.RUNNING });
+    const event = { case: "task" as const, value };
+    this.#emit?.(create(WatchEventSchema, { revision: this.revision, event }));
+  }
+
+  #jobOf(id: string): Job {
+    this.looks += 1;
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new AppError("not_found", `no job ${id}`);
+    const { state, done, submission } = job;
+    const { wattSeconds = 0n } = submission.spec?.energy ?? {};
+    const times = state === State.PENDING ? {} : { startedAtMs: 5n };
+    const isOver = state !== State.PENDING && state !== State.RUNNING;
+    return create(JobSchema, {
+      id,
+      state,
+      ...times,
+      ...(isOver && { endedAtMs: 9n }),
+      energy: { wattSeconds, doneWattSeconds: BigInt(done) },
+    });
   }
 
   /** The watch ends. */
@@ -85,7 +116,7 @@ export class FakeSite {
         (job) => job.submission.idempotencyKey === submission.idempotencyKey,
       );
       const id = known?.id ?? `${this.jobs.size + 100}`;
-      if (known === undefined) this.jobs.set(id, { id, submission, state: State.PENDING });
+      if (known === undefined) this.jobs.set(id, { id, submission, state: State.PENDING, done: 0 });
       return { id, existed: known !== undefined };
     });
     await this.answering;

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+
+import { describeChain } from "../../lib/errors.ts";
+import { createAgent } from "../agent.ts";
+import type { ClusterAgentFacts } from "../agent-facts.ts";
+import { dialling, type RunAgentOptions } from "../run-agent.ts";
+import type { OpenedExecutor } from "./open-executor.ts";
+
+/** The cluster above whose nodes are sites: each stands for all edges of its site. */
+const SITES = "sites";
+
+export interface SiteNodeOptions
+  extends
+    Pick<
+      RunAgentOptions,
+      | "servers"
+      | "cluster"
+      | "labels"
+      | "linkTimes"
+      | "bandwidthBytes"
+      | "version"
+      | "clock"
+      | "random"
+      | "logger"
+    >,
+    Pick<ClusterAgentFacts, "leaseMs" | "onLost"> {
+  /** Of the agent that speaks for the site. */
+  readonly agentKey: string;
+  readonly edges: NonNullable<OpenedExecutor["edges"]>;
+  /** A share began, got further or ended: other edges are free now. */
+  onShare(): void;
+}
+
+/**
+ * Stands for the edges of a site as one node with power, until `signal` fires: from when the site has some. It gets shares of
+ * jobs with energy, each of which is a job below. If the server refuses it for good the site takes no shares, and goes on.
+ */
+export async function runSiteNode(options: SiteNodeOptions, signal: AbortSignal): Promise<void> {
+  const { servers, cluster: site, edges, agentKey, logger, leaseMs, onLost } = options;
+  const { labels, linkTimes, bandwidthBytes, clock, random } = options;
+  const { executor, power } = edges;
+  await Promise.race([power.known, aborted(signal)]);
+  if (signal.aborted) return;
+  executor.onReport(() => options.onShare());
+  const agent = createAgent({
+    name: site,
+    cluster: SITES,
+    labels,
+    linkTimes,
+    bandwidthBytes,
+    clock,
+    random,
+    logger,
+    executor,
+    version: options.version ?? "unknown",
+    agentKey: createHash("sha256").update(`edges ${agentKey}`).digest("hex"),
+    bootId: executor.name, // what a site works at goes on when this machine is restarted
+    capacity: {},
+    loss: { onLost, ...(leaseMs > 0 && { lostAfterMs: leaseMs }) },
+    wantsJobSpec: true,
+    power: () => power.now(),
+    ...dialling(servers),
+  });
+  power.onChange(() => agent.powerChanged());
+  try {
+    await agent.run(signal);
+  } catch (error) {
+    const hint = `its edges take no shares; node ${site} of cluster ${SITES} must be free for it`;
+    logger.error({ node: site, reason: describeChain(error), hint }, "the site's node was refused");
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

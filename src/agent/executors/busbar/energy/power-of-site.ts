@@ -1,0 +1,111 @@
+import type { Power, PowerChange } from "../../../../core/model/node/power.ts";
+import { toResources } from "../../../../core/model/resources.ts";
+import type { Node } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import { limits } from "../../../../limits.ts";
+
+/** As much of a node below as its power needs. */
+export type EdgeBelow = Pick<Node, "state" | "power" | "capacity">;
+
+/** Shares from above that have not ended, and how many of them wait for their turn below. */
+export interface SharesBelow {
+  readonly active: number;
+  readonly waiting: number;
+}
+
+const READY = "connected";
+/** Changes that are told ahead: enough to foresee the end of a share. */
+const TOLD_CHANGES = 16;
+
+interface Edge {
+  readonly watts: number;
+  /** It is away or drained, and works at what it has. */
+  readonly isReady: boolean;
+  readonly isFree: boolean;
+  readonly node: EdgeBelow;
+}
+
+/**
+ * The edges of a site as one node. While it would take another share, its power is that of the edges that are free; of a site
+ * whose edges are all busy 1 W, so that others go first and it still gets its part where there are no others. While it would
+ * take none, it is the power of all: without any the shares are taken back.
+ */
+export function powerOfSite(nodes: readonly EdgeBelow[], shares: SharesBelow): Power {
+  const edges = nodes.flatMap(toEdge);
+  const free = edges.filter(({ isFree }) => isFree);
+  const at = sharesAtOnce(free.length, shares);
+  const isOpen = at > shares.active;
+  const counted = isOpen ? free : edges;
+  const hasPower = edges.length > 0;
+  const watts = Math.min(limits.wattsMax, sumOf(counted));
+  const tickMs = Math.max(0, ...counted.map(({ node }) => node.power?.tickMs ?? 0));
+  const changes = changesOf(counted);
+  const isBare = edges.some(({ node }) => node.power?.needsNoCommand === true);
+  return {
+    watts: hasPower ? Math.max(1, watts) : 0,
+    ...(changes.length > 0 && hasPower && { changes }),
+    ...(tickMs > 0 && { tickMs }),
+    ...(isBare && { isBare: true as const }),
+    site: {
+      edges: Math.min(edges.length, limits.nodesMax),
+      shares: at,
+      capacity: largestOf(nodes.filter(({ power }) => power !== undefined)),
+    },
+  };
+}
+
+/**
+ * One, and one more for each that has begun, as long as edges are free and nothing from above waits below: whether a share
+ * leaves edges free is known when it has begun. So many small jobs have all edges soon, and of large ones none is below
+ * before its turn.
+ */
+export function sharesAtOnce(freeEdges: number, { active, waiting }: SharesBelow): number {
+  const more = waiting > 0 ? 0 : Math.min(freeEdges, Math.max(1, active));
+  return Math.min(limits.siteSharesMax, Math.max(1, active + more));
+}
+
+function toEdge(node: EdgeBelow): Edge[] {
+  const { power, state } = node;
+  const watts = Number(power?.watts ?? 0n);
+  if (power === undefined || watts === 0) return [];
+  const isReady = state === READY;
+  if (!isReady && power.shares === 0) return [];
+  return [{ watts, isReady, isFree: isReady && power.shares < power.sharesMax, node }];
+}
+
+const sumOf = (edges: readonly Edge[]): number => edges.reduce((sum, { watts }) => sum + watts, 0);
+
+/** What their changes come to: the sum, at each time at which one of them changes. */
+function changesOf(edges: readonly Edge[]): readonly PowerChange[] {
+  const steps = edges.flatMap(({ node, watts }) => {
+    let before = watts;
+    return (node.power?.changes ?? []).map((change) => {
+      const by = Number(change.watts) - before;
+      before = Number(change.watts);
+      return { atMs: Number(change.atMs), by };
+    });
+  });
+  steps.sort((a, b) => a.atMs - b.atMs);
+  const changes: { atMs: number; watts: number }[] = [];
+  let sum = sumOf(edges);
+  for (const { atMs, by } of steps) {
+    sum += by;
+    const last = changes.at(-1);
+    const watts = Math.min(limits.wattsMax, Math.max(0, sum));
+    if (last?.atMs === atMs) last.watts = watts;
+    else if (changes.length < TOLD_CHANGES) changes.push({ atMs, watts });
+    else break;
+  }
+  return changes;
+}
+
+/** Resource by resource: a share that requests more than this runs on none of them. */
+function largestOf(edges: readonly EdgeBelow[]): Readonly<Record<string, number>> {
+  const largest: Record<string, number> = {};
+  for (const { capacity } of edges) {
+    const amounts = toResources(capacity, "amounts", limits.resourceNamesMax);
+    for (const [name, amount] of Object.entries(amounts)) {
+      largest[name] = Math.min(limits.siteAmountMax, Math.max(largest[name] ?? 0, amount));
+    }
+  }
+  return Object.fromEntries(Object.entries(largest).slice(0, limits.resourceNamesMax));
+}

@@ -1,0 +1,50 @@
+import type { Job, Task } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import { stateName } from "../../../../client/state.ts";
+import type { RunEnd } from "../../../../ports/executor.ts";
+import { type EndTerms, newsOf, type TaskNews } from "../task-news.ts";
+
+/** As much of a job below as is told of the share that it is. */
+export type ShareBelow = Pick<
+  Job,
+  "state" | "startedAtMs" | "endedAtMs" | "reason" | "usage" | "energy"
+>;
+
+/**
+ * What a job with energy below says of the share above that it is. How far it is follows from its energy, which counts what
+ * its own edges have told, lost ones included: what is durable below counts above. Of one that failed the shares below that
+ * failed say why.
+ */
+export function newsOfShare(
+  job: ShareBelow,
+  share: number,
+  terms: EndTerms,
+  failed: readonly Task[] = [],
+): TaskNews {
+  const progress = { percent: percentOf(job, share) };
+  const news = newsOf({ ...job, progress }, terms);
+  if (news.kind !== "ended" || !hasFailed(job)) return news;
+  return { ...news, end: failureOf(job, terms, failed) };
+}
+
+export const hasFailed = ({ state }: Pick<ShareBelow, "state">): boolean =>
+  stateName(state) === "failed";
+
+/** Rounded down to hundredths: nothing counts above that was not done below. */
+function percentOf({ energy }: ShareBelow, share: number): number {
+  if (share <= 0) return 100;
+  const done = Math.min(share, Number(energy?.doneWattSeconds ?? 0n));
+  const hundredths = Number((BigInt(done) * 10_000n) / BigInt(share));
+  return hundredths / 100;
+}
+
+/** The Busbar below tried these again as often as it does: they are not why. */
+const LOST: ReadonlySet<string> = new Set(["lost", "vanished", "node-fault", "requeued"]);
+
+/** By its own doing, which counts against the retries above. */
+function failureOf({ reason = "" }: ShareBelow, terms: EndTerms, failed: readonly Task[]): RunEnd {
+  const why = failed.find(({ failure }) => failure !== undefined && !LOST.has(failure));
+  const news = why && newsOf(why, terms);
+  if (news?.kind === "ended") return news.end;
+  const message = `failed at site ${terms.site}${reason === "" ? "" : `: ${reason}`}`;
+  return { kind: "signalled", signal: "SIGTERM", message };
+}

@@ -1,0 +1,59 @@
+import type { Power } from "../../../../core/model/node/power.ts";
+import { type EdgeBelow, powerOfSite, type SharesBelow } from "./power-of-site.ts";
+
+/**
+ * What the edges of a site have, as it was last seen. A look takes time, and shares come and begin meanwhile: what it says
+ * of free edges holds for the shares that there were when it began.
+ */
+export class SitePower {
+  readonly #shares: () => SharesBelow;
+  readonly #known = Promise.withResolvers<void>();
+  #nodes: readonly EdgeBelow[] = [];
+  #seen: SharesBelow = { active: 0, waiting: 0 };
+  #isSeen = false;
+  #onChange: () => void = () => undefined;
+
+  constructor(shares: () => SharesBelow) {
+    this.#shares = shares;
+    if (shares().active > 0) this.#known.resolve();
+  }
+
+  /** Resolves when there is something to tell: a node with power, or a share of an earlier life. */
+  get known(): Promise<void> {
+    return this.#known.promise;
+  }
+
+  /** To be called when a look at the nodes begins; gives what to call with them. */
+  observing(): (nodes: readonly EdgeBelow[]) => void {
+    const seen = this.#shares();
+    return (nodes) => {
+      this.#nodes = nodes;
+      this.#seen = seen;
+      this.#isSeen = true;
+      if (nodes.some(({ power }) => power !== undefined)) this.#known.resolve();
+      this.#onChange();
+    };
+  }
+
+  /** The site could not be looked at, or is below itself: it takes no other share, and keeps those that it has. */
+  notObserved(): void {
+    if (!this.#isSeen) return;
+    this.#isSeen = false;
+    this.#onChange();
+  }
+
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
+  now(): Power {
+    const power = powerOfSite(this.#nodes, this.#seen);
+    if (this.#isSeen) return power;
+    const { active } = this.#shares();
+    const { edges, capacity } = power.site ?? { edges: 0, capacity: {} };
+    const site = { edges, capacity, shares: Math.max(1, active) };
+    // Without power for long its shares would be taken back: nobody knows that it has none.
+    const { changes: _, ...rest } = power;
+    return { ...rest, watts: active === 0 ? 0 : Math.max(1, power.watts), site };
+  }
+}
