@@ -14,7 +14,7 @@ import { cancels } from "./k-cancel.ts";
 import { commits } from "./k-commits.ts";
 import { ended } from "./k-ended.ts";
 import { lists } from "./k-lists.ts";
-import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
+import { bulkSchedule, longList, manyTasks, oneTask } from "./j-go-schedule.ts";
 import { bytesUnderWay } from "./k-bytes.ts";
 import {
   classes,
@@ -59,6 +59,7 @@ const cases: readonly Case[] = [
   registering,
   manyTasks,
   bulkSchedule,
+  longList,
   oneTask,
   bytesUnderWay,
   groups,

@@ -1,3 +1,4 @@
+import type { InstantAgentOptions } from "../instant-agent.ts";
 import { isEnded } from "../../src/client/state.ts";
 import { type GoSchedule, startGoSchedule } from "../support/go-schedule.ts";
 import { median, percentile, sleep, waitUntil } from "../support/numbers.ts";
@@ -11,6 +12,7 @@ const WORKERS = 3;
 const RATE_MUST = 280;
 const ROUNDS = 3;
 const POLL_MS = 10;
+const SETTLE_MS = 2_000; // until what follows from ends is done, too
 
 const trueTasks = (count: number) => Array.from({ length: count }, () => ({ cmd: "true" }));
 
@@ -81,6 +83,56 @@ export const bulkSchedule: Case = {
       return [
         { name: "Schedule", value, unit: "ms", must: atMost(BULK_MS_MAX), cpuMsPerTask },
         { name: "GetTaskList", value: listMs, unit: "ms", note: `${listed.tasks.length} tasks` },
+      ];
+    }),
+};
+
+const LISTED = 26_000;
+const LISTS = 5;
+const LIST_CPU_MS_MAX = 500;
+
+/** The agent tells no output, so that the first list asks it for some, in vain; the others do not. */
+export const longList: Case = {
+  id: "j.list",
+  what: `GetTaskList of ${LISTED.toLocaleString("en-US")} tasks that are over`,
+  run: (bench) =>
+    open(bench, 0, async ({ scheduler, server, site }) => {
+      const options: InstantAgentOptions = { server: server.grpc, sessions: 1, cpus: 1_000 };
+      await site.startScript("instant-agent.ts", options).prints(/connected/);
+      const tasks = bench.count(LISTED);
+      for (let left = tasks; left > 0; left -= BULK) {
+        await scheduler.schedule({ tasks: trueTasks(Math.min(left, BULK)) });
+      }
+      const areDone = async (): Promise<boolean> =>
+        Number((await server.client.countJobs({})).tasks?.succeeded) === tasks;
+      await waitUntil("the tasks", areDone, { everyMs: POLL_MS, timeoutMs: 300_000 });
+      await sleep(SETTLE_MS);
+      const times: number[] = [];
+      const cpu: number[] = [];
+      for (let round = 0; round < LISTS; round++) {
+        const stop = startMeter({ server: server.process.pid });
+        const beginMs = performance.now();
+        const listed = await scheduler.getTaskList({ id: "dummy" });
+        times.push(performance.now() - beginMs);
+        if (listed.tasks.length !== tasks) throw new Error(`${listed.tasks.length} tasks listed`);
+        cpu.push(Object.values(stop(1)).reduce((sum, each) => sum + each, 0));
+      }
+      bench.worked(tasks * LISTS);
+      const note = `${cpu.map(Math.round).join(", ")} ms`;
+      return [
+        {
+          name: "CPU of the server",
+          value: median(cpu),
+          unit: "ms",
+          must: atMost(LIST_CPU_MS_MAX),
+          note,
+        },
+        {
+          name: "GetTaskList",
+          value: median(times),
+          unit: "ms",
+          note: times.map(Math.round).join(", "),
+        },
       ];
     }),
 };

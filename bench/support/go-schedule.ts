@@ -9,6 +9,7 @@ import { waitUntil } from "./numbers.ts";
 import type { Server, Site } from "./site.ts";
 
 export interface GoSchedule {
+  readonly site: Site;
   readonly server: Server;
   /** As schedctl calls. */
   readonly scheduler: Calls<typeof Scheduler>;
@@ -36,5 +37,5 @@ export async function startGoSchedule(site: Site, workers: number): Promise<GoSc
     await site.close();
     removeKept();
   };
-  return { server, scheduler, workers: started, close };
+  return { site, server, scheduler, workers: started, close };
 }

@@ -9,6 +9,10 @@ export const remoteLimits = {
   remoteSurveyMs: 10_000, // until runs that nothing was heard of are looked at again
   remoteFoundMs: 1_000, // the same, of runs whose ends nobody will tell
   remoteSurveyRunsMax: 500, // by one script
+  remoteChainRunsMax: 16, // one after the other, by one command
+  remoteChainBytesMax: 64 * KIB, // of the words that tell of its runs
+  remoteChainWordsMax: 256, // that tell of one of them; a shell copies them one by one
+  remoteChainMs: 500, // until a chain that has not ended is looked at
   remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
   remoteRetryMs: 1_000, // after a script did not answer
   remoteNamesMax: 20_000, // of nodes that are remembered for those who come back

@@ -112,6 +112,22 @@ export interface OutputPart {
 }
 
 /**
+ * Runs that begin in the place of others, for executors that are told of an end late. It may begin a
+ * held run when one of equal needs has ended by itself, before it has reported that end.
+ *
+ * - `hold` takes a run; one that is known already is ignored.
+ * - `next` is asked by a listener of onReport while it hears of that end: which run has begun in its
+ *   place, or is to. The caller starts it. undefined: the caller may start any.
+ * - A held run that has begun though nobody started it is reported, as any run.
+ * - `release` resolves to whether the run will never begin. If not, it was reported before.
+ */
+export interface AheadRuns {
+  hold(request: RunRequest): void;
+  next(ended: RunId): RunId | undefined;
+  release(id: RunId): Promise<boolean>;
+}
+
+/**
  * Runs work somewhere: a child process, Slurm, Flux, or a simulated edge.
  *
  * - It remembers its runs on disk: a new executor over the same data finds what an earlier one,
@@ -135,10 +151,12 @@ export interface OutputPart {
  * - `probe`, where there is one, resolves when work can be started (again), and restores what it can
  *   for that; it throws an Error whose message says why not. After a "node-fault" nothing is started
  *   until it has resolved.
+ * - `ahead`, where there is one, begins held runs itself: see AheadRuns.
  * - `close` stops watching and leaves the work running.
  */
 export interface Executor {
   readonly name: string;
+  readonly ahead?: AheadRuns;
   /** What it enforces of what runs ask for, and why not: entries of the subsystem "limits". */
   readonly enforced?: readonly FactEntry[];
   start(request: RunRequest): void;

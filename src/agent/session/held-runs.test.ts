@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { settle } from "../../testing/fake-clock.ts";
 import { limits } from "../../limits.ts";
 import { run, useAgentBed, wire } from "../testing/agent-bed.ts";
@@ -90,4 +90,72 @@ test("an agent that cannot start anything begins nothing", () => {
   bed.executor.report(run(2, 0), { kind: "ended", startedAtMs: undefined, endedAtMs: 2, end });
   bed.executor.end(run(1, 0));
   expect(begun()).toEqual(["1.0", "2.0"]);
+});
+
+describe("an executor that begins held runs itself", () => {
+  const held: string[] = [];
+  let isUnbegun = Promise.withResolvers<boolean>();
+  let next: ReturnType<typeof run> | undefined;
+  beforeEach(() => {
+    held.length = 0;
+    next = undefined;
+    isUnbegun = Promise.withResolvers();
+    bed.executor.ahead = {
+      hold: ({ id }) => held.push(`${id.jobId}.${id.index}`),
+      next: () => next,
+      release: () => isUnbegun.promise,
+    };
+  });
+  /** In the next session, which knows that the executor does. */
+  beforeEach(async () => {
+    bed.server.last.drop();
+    await settle();
+    await bed.clock.pass(limits.reconnectDelayMsMax);
+    bed.server.last.welcome();
+    startAndHold();
+  });
+
+  test("has them, and says which one begins in the place of another", async () => {
+    expect(held).toEqual(["1.1", "1.2"]);
+    next = run(1, 2);
+    bed.executor.end(run(1, 0));
+    expect(begun()).toEqual(["1.0", "1.2"]);
+    next = run(1, 0); // one that the server knows of: nothing else begins
+    bed.executor.end(run(1, 2));
+    expect(begun()).toEqual(["1.0", "1.2"]);
+    await bed.clock.pass(limits.reportOfReplacedMs);
+    const [first] = reports();
+    expect(first?.event).toMatchObject({ case: "ended", value: { began: wire(run(1, 2)) } });
+  });
+
+  test("gives one back only when it never begins", async () => {
+    const given = () => reports().filter(({ event }) => event.case === "returned");
+    bed.server.last.send({ case: "work", value: { returns: [wire(run(1, 1))] } });
+    await bed.clock.pass(5);
+    expect(given()).toEqual([]);
+    isUnbegun.resolve(true);
+    await settle();
+    await bed.clock.pass(5);
+    expect(given()).toMatchObject([{ id: wire(run(1, 1)), event: { value: { heldAtMs: 71 } } }]);
+  });
+
+  test("reports one that has begun, which is not given back, and makes room for others", async () => {
+    bed.server.last.send({ case: "work", value: { returns: [wire(run(1, 1))] } });
+    bed.executor.report(run(1, 1), { kind: "running", startedAtMs: 1 });
+    isUnbegun.resolve(false);
+    await settle();
+    await bed.clock.pass(limits.startReportDelayMs);
+    const told = reports().map(({ id, event }) => `${id?.index} ${event.case}`);
+    expect(told).toContain("1 started");
+    expect(told).not.toContain("1 returned");
+    bed.executor.end(run(1, 1));
+    expect(begun()).toEqual(["1.0", "1.2"]);
+  });
+
+  test("is asked to stop one that has begun", async () => {
+    bed.server.last.send({ case: "work", value: { stops: [wire(run(1, 1))] } });
+    isUnbegun.resolve(false);
+    await settle();
+    expect(bed.executor.stopped).toEqual([run(1, 1)]);
+  });
 });

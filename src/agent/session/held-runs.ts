@@ -1,4 +1,5 @@
-import type { RunEnd, RunId } from "../../ports/executor.ts";
+import type { AheadRuns, RunEnd, RunId, RunRequest } from "../../ports/executor.ts";
+import { runKey } from "../runs/run-key.ts";
 
 export interface HeldStart {
   readonly id: RunId;
@@ -12,31 +13,37 @@ export interface HeldStart {
 export const makesRoom = ({ kind }: RunEnd): boolean =>
   kind === "exited" || kind === "signalled" || kind === "time-limit";
 
-/** What one run needs, as text: equal for equal needs. */
-export const needsKey = (needs: Readonly<Record<string, number>>): string =>
-  JSON.stringify(Object.entries(needs).sort(([a], [b]) => (a < b ? -1 : 1)));
-
 /**
  * The runs that the agent holds beyond its free capacity in one session. Each begins in the place of
- * one that needed the same and has ended, the one that came first at first.
+ * one that needed the same and has ended, the one that came first at first. An executor that begins
+ * held runs itself (`ahead`) says which, and must let go of those that are given back.
  */
 export class HeldRuns {
+  readonly #ahead: AheadRuns | undefined;
   readonly #byKey = new Map<string, { readonly run: HeldStart; readonly needs: string }>();
   readonly #byNeeds = new Map<string, Map<string, HeldStart>>();
+
+  constructor(ahead: AheadRuns | undefined) {
+    this.#ahead = ahead;
+  }
 
   has(key: string): boolean {
     return this.#byKey.has(key);
   }
 
-  add(key: string, needs: string, run: HeldStart): void {
+  add(needs: string, run: HeldStart, request: () => RunRequest): void {
+    const key = runKey(run.id);
     this.#byKey.set(key, { run, needs });
     const alike = this.#byNeeds.get(needs) ?? new Map<string, HeldStart>();
     this.#byNeeds.set(needs, alike);
     alike.set(key, run);
+    this.#ahead?.hold(request());
   }
 
-  /** Takes out the one that is to begin where these needs are met. */
-  next(needs: string): HeldStart | undefined {
+  /** Takes out the one that is to begin in the place of a run that has ended. */
+  nextAfter(ended: RunId, needs: string): HeldStart | undefined {
+    const chosen = this.#ahead?.next(ended);
+    if (chosen !== undefined) return this.withdraw(runKey(chosen)); // or it has begun already
     for (const key of this.#byNeeds.get(needs)?.keys() ?? []) return this.withdraw(key);
     return undefined;
   }
@@ -52,8 +59,24 @@ export class HeldRuns {
     return held.run;
   }
 
+  /** Takes it out if it never begins, else says so: at once, or when the executor knows. */
+  release(id: RunId, told: { unbegun(held: HeldStart): void; begun?(): void }): void {
+    const key = runKey(id);
+    const unbegun = (): void => {
+      const held = this.withdraw(key);
+      if (held !== undefined) told.unbegun(held);
+    };
+    if (this.#ahead === undefined || !this.has(key)) return unbegun();
+    this.#ahead.release(id).then(
+      (isUnbegun) => (isUnbegun ? unbegun() : told.begun?.()),
+      () => undefined, // the executor is over, and this session with it
+    );
+  }
+
   clear(): void {
+    const ids = Array.from(this.#byKey.values(), ({ run }) => run.id);
     this.#byKey.clear();
     this.#byNeeds.clear();
+    for (const id of ids) void this.#ahead?.release(id).catch(() => undefined); // as above
   }
 }

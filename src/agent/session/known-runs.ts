@@ -1,4 +1,4 @@
-import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
+import type { AheadRuns, Executor, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { Reported } from "./outbox.ts";
@@ -70,8 +70,28 @@ export class KnownRuns {
 
   start(request: RunRequest): void {
     this.#wait(request.id);
-    this.#handed.set(runKey(request.id), steadyMs(this.#clock));
+    const key = runKey(request.id);
+    if (!this.#handed.has(key)) this.#handed.set(key, steadyMs(this.#clock));
     this.#executor.start(request);
+  }
+
+  /** Of the executor; a run is handed to it when it is held, as it may begin then. */
+  get ahead(): AheadRuns | undefined {
+    const { ahead } = this.#executor;
+    return (
+      ahead && {
+        hold: (request) => {
+          this.#handed.set(runKey(request.id), steadyMs(this.#clock));
+          ahead.hold(request);
+        },
+        next: (ended) => ahead.next(ended),
+        release: async (id) => {
+          const isUnbegun = await ahead.release(id);
+          if (isUnbegun) this.#handed.delete(runKey(id));
+          return isUnbegun;
+        },
+      }
+    );
   }
 
   /** Refuses a start: the executor never hears of it. */

@@ -1,4 +1,3 @@
-import type { RunSpec } from "../../gen/busbar/v1/agent_pb.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Executor } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -29,11 +28,4 @@ export interface SessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   onEnd(end: SessionEnd): void;
-}
-
-/** Of a job with a run here or in the queue. */
-export interface CachedSpec {
-  readonly spec: RunSpec;
-  readonly needs: string;
-  queued: number; // starts that wait for their turn, and held runs
 }

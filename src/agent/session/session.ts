@@ -1,10 +1,11 @@
-import type { RunSpec, ServerMessage, Welcome, Work } from "../../gen/busbar/v1/agent_pb.ts";
+import type { ServerMessage, Welcome, Work } from "../../gen/busbar/v1/agent_pb.ts";
 import { describeChain, invalid } from "../../lib/errors.ts";
 import { ENCODINGS } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
 import { steadyMs } from "../../ports/clock.ts";
-import type { RunId } from "../../ports/executor.ts";
-import { type HeldStart, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
+import type { RunId, RunRequest } from "../../ports/executor.ts";
+import { type CachedSpec, CachedSpecs } from "./cached-specs.ts";
+import { type HeldStart, HeldRuns, makesRoom } from "./held-runs.ts";
 import { toHello } from "./hello.ts";
 import { runKey } from "../runs/run-key.ts";
 import type { Link } from "../link/link.ts";
@@ -16,7 +17,7 @@ import type { RunProgress } from "./tellers/progress-teller.ts";
 import { Tellers } from "./tellers/tellers.ts";
 import { stoppedBeforeStart } from "../run-times.ts";
 import { SessionClocks } from "./session-clocks.ts";
-import type { CachedSpec, SessionEnd, SessionOptions } from "./session-options.ts";
+import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import {
   fromWireId,
   toAgentMessage,
@@ -43,11 +44,10 @@ export class ServerSession {
   readonly #queue: WorkQueue;
   readonly #outputs: OutputRequests;
   readonly #outputLane: OutputLane;
-  readonly #held = new HeldRuns();
+  readonly #held: HeldRuns;
   /** Runs of this session: the server counts what they use until it hears of their end. */
   readonly #begun = new Set<string>();
-  /** Of jobs with a run here or in the queue, just as the server counts them. */
-  readonly #specs = new Map<number, CachedSpec>();
+  readonly #specs = new CachedSpecs();
   #phase: "greeting" | "open" | "over" = "greeting";
   readonly #liveness: Liveness;
   readonly #clocks: SessionClocks;
@@ -63,6 +63,7 @@ export class ServerSession {
     const { clock } = options;
     this.#options = options;
     this.#queue = new WorkQueue(clock);
+    this.#held = new HeldRuns(options.runs.ahead);
     this.#outbox = new Outbox({
       clock,
       send: (seq, events) => this.#sendReports(seq, events),
@@ -104,6 +105,7 @@ export class ServerSession {
   /** Passes a run's news on; before Welcome it waits with everything else that is known. */
   report(key: string, reported: Reported): void {
     if (this.#phase !== "open") return;
+    this.#noteBegun(reported.id, key);
     if (reported.report.kind === "ended") this.#tellers.progress.ended(key);
     const next = this.#nextAfter(key, reported);
     // In one report, before anything is said of the next one: the server releases the one and binds
@@ -117,6 +119,13 @@ export class ServerSession {
     if (this.#phase === "open") this.#tellers.progress.changed(key, run);
   }
 
+  /** The executor has begun a held run by itself. */
+  #noteBegun(id: RunId, key: string): void {
+    if (this.#held.withdraw(key) === undefined) return;
+    this.#begun.add(key);
+    this.#specs.unqueue(id);
+  }
+
   /** The held run that begins in the place of one that has ended. */
   #nextAfter(key: string, { id, report }: Reported): HeldStart | undefined {
     if (report.kind !== "ended" || !this.#begun.delete(key) || !makesRoom(report.end)) {
@@ -124,7 +133,7 @@ export class ServerSession {
     }
     const needs = this.#specs.get(id.jobId)?.needs;
     if (needs === undefined || this.#options.health.sickness !== undefined) return undefined;
-    return this.#held.next(needs);
+    return this.#held.nextAfter(id, needs);
   }
 
   /** Tells what the machine has if it is not what was told; before Welcome it waits. */
@@ -273,20 +282,20 @@ export class ServerSession {
   }
 
   #onWork(work: Work): void {
-    for (const spec of work.specs) this.#cacheSpec(spec);
+    for (const spec of work.specs) this.#specs.add(spec);
     for (const { job, digest } of work.specRefs) {
-      this.#cacheSpec(this.#options.heldSpecs.take(job, digest));
+      this.#specs.add(this.#options.heldSpecs.take(job, digest));
     }
     const shares = sharesOf(work);
     const starts = new Map<string, () => void>();
     for (const wireId of work.starts) {
       const id = fromWireId(wireId);
       const key = runKey(id);
-      const cached = this.#specOf(id, "work.starts");
+      const cached = this.#specs.of(id, "work.starts");
       if (starts.has(key) || this.#queue.has(key)) continue;
       if (this.#held.withdraw(key) === undefined) cached.queued += 1;
       const share = shares.get(key);
-      starts.set(key, () => this.#start(this.#specOf(id, "work.starts"), id, share));
+      starts.set(key, () => this.#start(this.#specs.of(id, "work.starts"), id, share));
     }
     this.#onHolds(work);
     const stops = work.stops.map((wireId) => {
@@ -299,71 +308,66 @@ export class ServerSession {
     this.#tellers.room.used(work.starts.length + work.withdrawn.length);
   }
 
-  #cacheSpec(spec: RunSpec): void {
-    const queued = this.#specs.get(spec.job)?.queued ?? 0;
-    this.#specs.set(spec.job, { spec, needs: needsKey(spec.needs), queued });
-  }
-
-  #specOf({ jobId }: RunId, field: string): CachedSpec {
-    const cached = this.#specs.get(jobId);
-    if (cached === undefined) throw invalid(field, `job ${jobId} came without its spec`);
-    return cached;
-  }
-
   #onHolds({ holds }: Work): void {
     for (const { id: wireId, heldAtMs } of holds) {
       const id = fromWireId(wireId);
       const key = runKey(id);
-      const cached = this.#specOf(id, "work.holds");
+      const cached = this.#specs.of(id, "work.holds");
       if (this.#held.has(key) || this.#queue.has(key)) continue;
       cached.queued += 1;
-      const begin = (): void => this.#start(this.#specOf(id, "work.holds"), id);
-      this.#held.add(key, cached.needs, { id, heldAtMs, begin });
+      const begin = (): void => this.#start(this.#specs.of(id, "work.holds"), id);
+      this.#held.add(cached.needs, { id, heldAtMs, begin }, () => this.#requestOf(cached, id));
     }
   }
 
   /** What has begun is not given back: the server hears how it goes on. */
   #giveBack(id: RunId): void {
-    const key = runKey(id);
-    const held = this.#held.withdraw(key);
-    if (held === undefined) return;
-    this.#specOf(id, "work.returns").queued -= 1;
-    const { heldAtMs } = held;
-    this.#outbox.push(key, { id, report: { kind: "returned", heldAtMs } });
+    const unbegun = ({ heldAtMs }: HeldStart): void => {
+      this.#specs.unqueue(id);
+      this.#outbox.push(runKey(id), { id, report: { kind: "returned", heldAtMs } });
+    };
+    this.#held.release(id, { unbegun });
   }
 
   #start(cached: CachedSpec, id: RunId, shareWattSeconds?: number): void {
-    const { runs, facts, health } = this.#options;
+    const { runs, health } = this.#options;
     cached.queued -= 1;
     const known = runs.get(id);
     if (known?.report.kind !== "ended") this.#begun.add(runKey(id));
     if (known === undefined && health.sickness !== undefined) {
       runs.giveBack(id, health.sickness);
     } else if (known === undefined) {
-      const place = { node: facts.name, cluster: facts.cluster };
-      runs.start(toRunRequest(cached.spec, id, place, shareWattSeconds));
+      runs.start(this.#requestOf(cached, id, shareWattSeconds));
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it
     }
   }
 
+  #requestOf({ spec }: CachedSpec, id: RunId, shareWattSeconds?: number): RunRequest {
+    const { name: node, cluster } = this.#options.facts;
+    return toRunRequest(spec, id, { node, cluster }, shareWattSeconds);
+  }
+
   /** A start that has not begun ends here: the executor never hears of it. */
   #stop(id: RunId): void {
     const key = runKey(id);
-    if (!this.#queue.withdraw(key) && this.#held.withdraw(key) === undefined) {
-      this.#options.executor.stop(id);
-      return;
-    }
-    const cached = this.#specs.get(id.jobId);
-    if (cached !== undefined) cached.queued -= 1;
-    this.#reportStopped(id);
+    const stopped = (): void => {
+      this.#specs.unqueue(id);
+      this.#reportStopped(id);
+    };
+    const { executor } = this.#options;
+    if (this.#held.has(key)) {
+      this.#held.release(id, { unbegun: stopped, begun: () => executor.stop(id) });
+    } else if (this.#queue.withdraw(key)) stopped();
+    else executor.stop(id);
   }
 
   /** It was stopped while its spec was on its way. */
   #withdraw(id: RunId): void {
     this.#reportStopped(id);
     const { runs, heldSpecs } = this.#options;
-    if (!this.#specs.has(id.jobId) && !runs.hasJob(id.jobId)) heldSpecs.release(id.jobId);
+    if (this.#specs.get(id.jobId) === undefined && !runs.hasJob(id.jobId))
+      heldSpecs.release(id.jobId);
   }
 
   #reportStopped(id: RunId): void {
@@ -382,8 +386,7 @@ export class ServerSession {
     for (const { id, report } of events) {
       if (report.kind === "running") continue;
       if (report.kind === "ended") runs.forget(id);
-      const isQueued = (this.#specs.get(id.jobId)?.queued ?? 0) > 0;
-      if (isQueued || runs.hasJob(id.jobId)) continue;
+      if (this.#specs.isQueued(id.jobId) || runs.hasJob(id.jobId)) continue;
       this.#specs.delete(id.jobId);
       heldSpecs.release(id.jobId);
     }

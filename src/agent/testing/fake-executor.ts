@@ -1,6 +1,13 @@
 import type { ToldProgress } from "../../core/model/job/task-progress.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Executor, OutputPart, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import type {
+  AheadRuns,
+  Executor,
+  OutputPart,
+  RunId,
+  RunReport,
+  RunRequest,
+} from "../../ports/executor.ts";
 import { runKey } from "../runs/run-key.ts";
 
 /** An executor in which runs go on until a test ends them. */
@@ -15,6 +22,8 @@ export class FakeExecutor implements Executor {
   /** What is started waits until a test reports it. */
   hasQueue = false;
   readonly inQueue: RunId[] = [];
+  /** Begins held runs itself, if a test says so. */
+  ahead?: AheadRuns;
   read: (id: RunId, options: { readonly offset: number }) => Promise<OutputPart> = () =>
     Promise.reject(new AppError("not_found", "no output"));
   readonly #runs = new Map<string, { readonly id: RunId; readonly report: RunReport }>();

@@ -91,6 +91,9 @@ export interface RemoteBed extends ExecutorBed {
   processes(): number[];
 }
 
+/** The runs that a command starts, of those that START is given to. */
+export const keysOf = (argv: readonly string[]): readonly string[] => argv[9]?.split(" ") ?? [];
+
 export const shells = ["/bin/dash", "/bin/bash"].filter((path) => existsSync(path));
 
 /** A directory that stands for a far machine's disk, and links to that machine one after the other. */
@@ -123,7 +126,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
         opened
           .flatMap(({ commands, ended }) => commands.filter((argv) => !ended.has(argv)))
           .filter(([program]) => program === "setsid")
-          .every((argv) => existsSync(`${argv[6]}.state`)),
+          .every((argv) => existsSync(join(directory, `${keysOf(argv)[0]}.state`))),
       { what: "what was sent to have begun" },
     );
 

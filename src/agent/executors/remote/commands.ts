@@ -2,11 +2,14 @@ import { createHash } from "node:crypto";
 import { join } from "node:path/posix";
 import { limits } from "../../../limits.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
+import { invariant } from "../../../lib/invariant.ts";
 import { REFUSALS } from "../../runs/command-outcome.ts";
+import { RUN_VARIABLE } from "../../runs/run-variable.ts";
 import { isKeptByShell } from "../../runs/shells.ts";
 import type { RemoteRunTerms } from "./run-file.ts";
 import { formatTerms } from "./run-file.ts";
-import { INSTALL, RUN_START, START, STOP, WATCHDOG } from "./scripts.ts";
+import { SHUT, STOP } from "./scripts/run-scripts.ts";
+import { INSTALL, RUN_START, START, WATCHDOG } from "./scripts/start-script.ts";
 
 /** Where runs are kept on a far machine, and what runs scripts there. */
 export interface RemotePlace {
@@ -31,9 +34,13 @@ export const pathOf = ({ directory }: RemotePlace, key: string): string => join(
 /** Servers of different versions may use one machine. */
 const START_FILE = `start-${createHash("sha256").update(START).digest("hex").slice(0, 8)}`;
 
-/** Without it nothing can be started there. */
-export const installCommand = (place: RemotePlace) =>
-  script(place, INSTALL, place.directory, START_FILE, START);
+/** How the variable begins that marks each process of a run; its key and a semicolon follow. */
+export const markOf = ({ directory }: RemotePlace): string =>
+  `${RUN_VARIABLE}=${createHash("sha256").update(directory).digest("hex").slice(0, 12)}.`;
+
+/** Without it nothing can be started there; what an earlier link has sent begins no more. */
+export const installCommand = (place: RemotePlace, link: string) =>
+  script(place, INSTALL, place.directory, START_FILE, START, link);
 
 /** Ends the run's session; one that has not begun never will. */
 export const stopCommand = (
@@ -41,56 +48,82 @@ export const stopCommand = (
   key: string,
   terms: RemoteRunTerms,
   graceMs: number,
-) => script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms));
+) => script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms), markOf(place));
 
-/**
- * What starts a run there: in a session of its own, so that nothing that is meant for the program
- * that we speak to reaches it. Throws an Error whose message is for people.
- */
-export function startCommand(
-  place: RemotePlace,
-  key: string,
-  terms: RemoteRunTerms,
-  request: RunRequest,
-): readonly string[] {
-  const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
-  const path = pathOf(place, key);
-  const { pieces, argv } = workOf(request, `${path}.script`);
+/** A run as it is sent. */
+export interface SentRun {
+  readonly key: string;
+  readonly terms: RemoteRunTerms;
+  readonly request: RunRequest;
+}
+
+/** The words that tell of a run. Throws an Error whose message is for people. */
+export function wordsOf(place: RemotePlace, { key, terms, request }: SentRun): readonly string[] {
+  const { pieces, argv } = workOf(request, `${pathOf(place, key)}.script`);
   const { exported, byEnv } = variablesOf(request.env);
   const inner = [...(request.before ?? []), ...argv];
   const command = byEnv.length === 0 ? inner : ["/usr/bin/env", ...byEnv, ...inner];
-  const whole = [
+  const words = [
+    key,
+    formatTerms(terms),
+    ...directoryFor(request, terms),
+    String(pieces.length),
+    String(exported.length),
+    ...pieces,
+    ...exported,
+    ...command,
+  ];
+  const counted = [String(words.length + 1), ...words];
+  if (bytesOf(counted) > limits.remoteCommandBytesMax) throw new Error(REFUSALS["too-long"](""));
+  return counted;
+}
+
+/**
+ * What runs these one after the other there, in a session of their own, so that nothing that is meant
+ * for the program that we speak to reaches them. Time limit, grace and output limit are alike.
+ */
+export function startCommand(
+  place: RemotePlace,
+  { link, number }: { readonly link: string; readonly number: number },
+  runs: readonly { readonly sent: SentRun; readonly words: readonly string[] }[],
+): readonly string[] {
+  const [first] = runs;
+  invariant(first !== undefined, "a chain has a run");
+  const { timeLimitMs, killGraceMs, outputLimitBytes } = first.sent.request;
+  return [
     "setsid",
     ...script(
       place,
       RUN_START,
       "busbar",
       join(place.directory, START_FILE),
-      path,
-      formatTerms(terms),
-      ...directoryFor(request, place, terms),
+      place.directory,
+      link,
+      String(number),
+      runs.map(({ sent }) => sent.key).join(" "),
       timeLimitMs === undefined ? "" : WATCHDOG,
-      String((timeLimitMs ?? 0) / 1_000),
+      String(Math.ceil((timeLimitMs ?? 0) / 10)),
       naps(killGraceMs),
       String(outputLimitBytes),
-      String(pieces.length),
-      String(exported.length),
-      ...pieces,
-      ...exported,
+      markOf(place),
     ),
-    ...command,
+    ...runs.flatMap(({ words }) => words),
   ];
-  checkSize(whole);
-  return whole;
 }
+
+/** Ends with the keys of the chain's runs that have begun; none of the others will. */
+export const shutCommand = (
+  place: RemotePlace,
+  { link, number }: { readonly link: string; readonly number: number },
+  keys: readonly string[],
+) => script(place, SHUT, place.directory, `shut.${link}.${number}`, ...keys);
 
 /** Where to work, and whether that is the run's own. */
 function directoryFor(
   { cwd }: RunRequest,
-  { directory }: RemotePlace,
   { work }: RemoteRunTerms,
 ): readonly [path: string, isOwn: "0" | "1"] {
-  if (work !== undefined) return [join(directory, work), "1"];
+  if (work !== undefined) return [`./${work}`, "1"];
   if (cwd?.startsWith("/") === true) return [cwd, "0"];
   throw new Error(`the working directory must be absolute: ${cwd}`);
 }
@@ -138,13 +171,13 @@ function variablesOf(env: Readonly<Record<string, string>>) {
 }
 
 /** What the system there, or the wire, would refuse is refused here, where it can be said why. */
-function checkSize(argv: readonly string[]): void {
+export function bytesOf(words: readonly string[]): number {
   let bytes = 0;
-  for (const argument of argv) {
-    if (argument.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
-    const size = Buffer.byteLength(argument) + 1;
+  for (const word of words) {
+    if (word.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
+    const size = Buffer.byteLength(word) + 1;
     bytes += size + 8;
     if (size > limits.remoteArgumentBytesMax) throw new Error(REFUSALS["too-long"](""));
   }
-  if (bytes > limits.remoteCommandBytesMax) throw new Error(REFUSALS["too-long"](""));
+  return bytes;
 }

@@ -5,9 +5,9 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { KeptOutput } from "../../runs/ledger/kept-outputs.ts";
 import type { RemotePlace } from "./commands.ts";
-import { script } from "./commands.ts";
+import { markOf, script } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
-import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./kept-scripts.ts";
+import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./scripts/kept-scripts.ts";
 
 export interface KeptRunsOptions {
   readonly shell: RemoteShell;
@@ -97,10 +97,8 @@ export class KeptRuns {
   async write(): Promise<void> {
     while (this.#toForget.size > 0) {
       const some = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);
-      await this.#run(
-        FORGET,
-        some.map(([key, work]) => `${key} ${work}`),
-      );
+      const runs = some.map(([key, work]) => `${key} ${work}`);
+      await this.#run(FORGET, [markOf(this.#options.place), ...runs]);
       for (const [key] of some) this.#toForget.delete(key);
     }
     while (this.#toRemove.size > 0) {
@@ -110,9 +108,9 @@ export class KeptRuns {
     }
   }
 
-  async #run(text: string, keys: readonly string[]): Promise<string[]> {
+  async #run(text: string, args: readonly string[]): Promise<string[]> {
     const { shell, place } = this.#options;
-    const command = script(place, text, place.directory, ...keys);
+    const command = script(place, text, place.directory, ...args);
     const { stdout } = await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
     const lines = linesOf(stdout);
     if (lines.pop() !== "all")

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { formatWorker, parseProbe } from "./probe.ts";
-import { NOTE_WORKER, PROBE } from "./probe-script.ts";
+import { NOTE_WORKER, PROBE } from "./scripts/probe-script.ts";
 
 const installation = `test-${process.pid}`;
 const told = [

@@ -6,7 +6,7 @@ import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { parseProcessStat } from "../../proc.ts";
 import type { RemotePlace } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
-import { PROBE } from "./probe-script.ts";
+import { PROBE } from "./scripts/probe-script.ts";
 
 /** What a far machine is, as it tells itself. */
 export interface ProbedMachine {

@@ -5,7 +5,7 @@ import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { RemotePlace } from "./commands.ts";
 import { pathOf, naps, script } from "./commands.ts";
 import { parseTerms } from "./run-file.ts";
-import { READ } from "./scripts.ts";
+import { READ } from "./scripts/run-scripts.ts";
 
 export interface ReadQuery {
   readonly stream: "stdout" | "stderr";

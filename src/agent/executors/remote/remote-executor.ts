@@ -23,7 +23,7 @@ export interface RemoteExecutorOptions {
 
 /**
  * Runs work on a machine that is reached through somebody else's program (see RemoteShell). All that
- * must survive is on that machine's disk (see scripts.ts): a new executor over another link finds it
+ * must survive is on that machine's disk (see run-scripts.ts): a new executor over another link finds it
  * there. What the far end tells is welcome, and nothing depends on it: runs of which nothing was
  * heard for a while are looked at.
  */
@@ -38,6 +38,11 @@ export async function createRemoteExecutor(options: RemoteExecutorOptions): Prom
     forget: (id) => runs.forget(id),
     known: () => runs.known(),
     queued: () => [], // what is started begins at once
+    ahead: {
+      hold: (request) => runs.hold(request),
+      next: (ended) => runs.next(ended),
+      release: (id) => runs.release(id),
+    },
     async readOutput(id, stream, how) {
       if (runs.hasNothingThere(id)) return { data: new Uint8Array(), eof: true, truncated: false };
       const query = { stream, isActive: runs.isActive(id), ...how };

@@ -2,24 +2,31 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { RemotePlace } from "./commands.ts";
-import { pathOf, installCommand, script, stopCommand } from "./commands.ts";
+import { installCommand, markOf, pathOf, script, shutCommand, stopCommand } from "./commands.ts";
 import type { RunFile, RemoteRunTerms } from "./run-file.ts";
 import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
-import { BURY, SURVEY } from "./scripts.ts";
+import { BURY, SURVEY } from "./scripts/run-scripts.ts";
 
 /** The remote machine: runs on its disk, and the shell that reaches it. Calls may fail with `unavailable`. */
 export class RemoteMachine {
   readonly #shell: RemoteShell;
   readonly #place: RemotePlace;
 
-  constructor({ shell, place }: { readonly shell: RemoteShell; readonly place: RemotePlace }) {
-    this.#shell = shell;
-    this.#place = place;
+  readonly #link: string;
+
+  constructor(parts: {
+    readonly shell: RemoteShell;
+    readonly place: RemotePlace;
+    readonly link: string;
+  }) {
+    this.#shell = parts.shell;
+    this.#place = parts.place;
+    this.#link = parts.link;
   }
 
-  /** Puts there what starts runs. Throws `conflict` when it cannot be kept there. */
+  /** Puts there what starts runs; what earlier links have sent does not begin any more. Throws `conflict` when it cannot be kept there. */
   async install(): Promise<void> {
-    if ((await this.#told(installCommand(this.#place))) === "all\n") return;
+    if ((await this.#told(installCommand(this.#place, this.#link))) === "all\n") return;
     const { directory } = this.#place;
     throw new AppError("conflict", `nothing can be written to ${directory} on its machine`);
   }
@@ -31,11 +38,26 @@ export class RemoteMachine {
   ): Promise<ReadonlyMap<string, readonly string[]>> {
     const names = runs.map(({ key, terms }) => `${key} ${terms.outputLimitBytes}`);
     const { directory } = this.#place;
-    const command = script(this.#place, SURVEY, directory, String(nowMs), ...names);
+    const command = script(
+      this.#place,
+      SURVEY,
+      directory,
+      String(nowMs),
+      markOf(this.#place),
+      ...names,
+    );
+    return this.#surveyed(command);
+  }
+
+  async #surveyed(command: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const survey = parseSurvey(await this.#told(command));
-    if (survey === undefined)
-      throw new AppError("unavailable", "runs could not be looked at there");
-    return survey;
+    if (survey !== undefined) return survey;
+    throw new AppError("unavailable", "runs could not be looked at there");
+  }
+
+  /** Lines of each run of the chain that has begun; none of the others will. */
+  shut(number: number, keys: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    return this.#surveyed(shutCommand(this.#place, { link: this.#link, number }, keys));
   }
 
   /** Gives up a run that was claimed and has not begun. */

@@ -9,18 +9,19 @@ import type {
   RunRequest,
 } from "../../../ports/executor.ts";
 import { Alarm } from "../../alarm.ts";
-import { programOf } from "../../runs/command-outcome.ts";
 import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
 import { RunLedger } from "../../runs/ledger/run-ledger.ts";
 import { parseRunKey, runKey } from "../../runs/run-key.ts";
-import { startCommand } from "./commands.ts";
+import { wordsOf } from "./commands.ts";
 import { KeptRuns } from "./kept-runs.ts";
+import type { SentRun } from "./commands.ts";
 import type { RemoteExecutorOptions } from "./remote-executor.ts";
 import { RemoteMachine } from "./remote-machine.ts";
 import type { RemoteRemains, StartCommand } from "./run.ts";
 import { RemoteRun } from "./run.ts";
 import type { RemoteRunTerms, RunFile } from "./run-file.ts";
-import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
+import { isUnsettled, NO_TERMS, parseRunFile } from "./run-file.ts";
+import { SentChains } from "./sent-chains.ts";
 import { WorkDirectories } from "./work-directories.ts";
 
 const NOTHING_LEFT: RemoteRemains = { kind: "nothing" };
@@ -35,6 +36,7 @@ export class RemoteRuns {
   readonly #ledger: RunLedger<RemoteRun, RemoteRunTerms>;
   readonly #kept: KeptRuns;
   readonly #directories: WorkDirectories;
+  readonly #chains: SentChains;
   readonly #alarm: Alarm;
   #isLooking = false;
   #isClosed = false;
@@ -53,6 +55,19 @@ export class RemoteRuns {
       onRemoved: (key) => this.#kept.remove(key),
     });
     this.#directories = new WorkDirectories(options.link);
+    const isOver = (): boolean => this.#isOver;
+    const parts = { machine: this.#machine, directories: this.#directories };
+    this.#chains = new SentChains(options, parts, {
+      runs: this.#ledger.runs,
+      get isOver() {
+        return isOver();
+      },
+      begun: (sent) => this.#adopt(sent),
+      accepted: (run) => this.#running(run),
+      answered: (run, lines) => this.#answered(run, lines),
+      looked: (run, lines) => this.#looked(run, lines),
+      notSent: (run, error) => this.#notSent(run, error),
+    });
     this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
@@ -76,12 +91,13 @@ export class RemoteRuns {
     await this.#kept.write();
   }
 
-  #restore(id: RunId, { terms = NO_TERMS, report }: RunFile): void {
+  #restore(id: RunId, { terms = NO_TERMS, report, startedAtMs }: RunFile): void {
     const state =
       report === undefined
         ? ({ kind: "found", claimedSinceMs: undefined } as const)
         : ({ kind: "ended", report, left: UNKNOWN_LEFT } as const);
     const run = new RemoteRun(id, terms, limits.killGraceMsDefault, state);
+    run.startedAt(startedAtMs);
     this.#ledger.restore(run);
     if (report === undefined) this.#watch(run);
   }
@@ -89,7 +105,7 @@ export class RemoteRuns {
   /** A start of the link before may just be on its way: given time, it says who it is. */
   async #settledSurvey(): Promise<ReadonlyMap<string, readonly string[]>> {
     const first = await this.#machine.survey([], this.#nowMs);
-    if (![...first.values()].some((lines) => lines.includes("claimed"))) return first;
+    if (![...first.values()].some(isUnsettled)) return first;
     await new Promise<void>((resolve) => {
       this.#options.clock.after(limits.claimTimeoutMs, resolve);
     });
@@ -110,23 +126,41 @@ export class RemoteRuns {
     const key = runKey(request.id);
     if (!this.#ledger.canAccept(key)) return;
     this.#kept.spare(key);
-    const terms: RemoteRunTerms = {
-      sentAtMs: this.#nowMs,
-      outputLimitBytes: request.outputLimitBytes,
-      work: request.cwd === undefined ? this.#directories.take() : undefined,
-      program: programOf(request),
-    };
-    let argv: readonly string[];
+    const sent = this.#chains.begin(key);
+    if (sent !== undefined) return void this.#adopt(sent);
+    const terms = this.#chains.termsFor(request);
     try {
-      argv = startCommand(this.#options.place, key, terms, request);
+      wordsOf(this.#options.place, { key, terms, request });
     } catch (error) {
       return this.#reject(request, terms, describeChain(error));
     }
-    const start: StartCommand = { argv, attempt: "first" };
+    const start: StartCommand = { request, attempt: "first" };
     const run = new RemoteRun(request.id, terms, request.killGraceMs, { kind: "sent", start });
     this.#ledger.accept(run);
+    this.#chains.send(run, start);
     this.#watch(run);
-    this.#send(run, start);
+  }
+
+  /** A run that was sent ahead in a chain is wanted from now on, or has begun by itself. */
+  #adopt({ terms, request }: SentRun): RemoteRun {
+    const start: StartCommand = { request, attempt: "first" };
+    const run = new RemoteRun(request.id, terms, request.killGraceMs, { kind: "sent", start });
+    run.sent(this.#nowMs);
+    this.#ledger.accept(run);
+    this.#watch(run);
+    return run;
+  }
+
+  hold(request: RunRequest): void {
+    if (this.#ledger.canAccept(runKey(request.id))) this.#chains.hold(request);
+  }
+
+  next(ended: RunId): RunId | undefined {
+    return this.#chains.next(ended);
+  }
+
+  release(id: RunId): Promise<boolean> {
+    return this.#chains.release(id);
   }
 
   /** Before it is sent. */
@@ -182,14 +216,6 @@ export class RemoteRuns {
     await this.#kept.close();
   }
 
-  #send(run: RemoteRun, { argv }: StartCommand): void {
-    run.heard(this.#nowMs);
-    this.#options.shell.exec(argv, { onAccepted: () => this.#running(run) }).then(
-      ({ stdout }) => this.#answered(run, linesOf(stdout)),
-      (error: unknown) => this.#notSent(run, error),
-    );
-  }
-
   #notSent(run: RemoteRun, error: unknown): void {
     const known = AppError.from(error, "send it to its machine");
     // A link that has ended, or is busy now, says nothing of the run.
@@ -228,6 +254,7 @@ export class RemoteRuns {
   }
 
   #watch(run: RemoteRun): void {
+    run.isFollowed = this.#chains.followersOf(run.key).length > 0;
     run.heard(this.#nowMs);
     this.#alarm.wakeBy(run.lookAtMs);
   }
@@ -248,9 +275,18 @@ export class RemoteRuns {
   }
 
   async #lookAt(runs: readonly RemoteRun[]): Promise<void> {
+    const followers = runs.flatMap(({ key }) => this.#chains.followersOf(key));
     try {
-      const survey = await this.#machine.survey(runs, this.#nowMs);
+      const survey = await this.#machine.survey([...runs, ...followers], this.#nowMs);
       for (const run of runs) this.#looked(run, survey.get(run.key));
+      // One that follows has begun when it has files.
+      for (const { key } of followers) {
+        const lines = survey.get(key);
+        if (lines === undefined) continue;
+        const sent = this.#chains.begin(key);
+        const run = this.#ledger.runs.get(key) ?? (sent && this.#adopt(sent));
+        if (run !== undefined) this.#looked(run, lines);
+      }
     } catch (error) {
       if (this.#isOver) return;
       for (const run of runs) this.#warn("a run could not be looked at yet", run, error);
@@ -264,8 +300,10 @@ export class RemoteRuns {
     if (state.kind === "stopping" || state.kind === "ended") return;
     if (lines === undefined) return this.#missing(run);
     const nowMs = this.#nowMs;
+    run.isFollowed = this.#chains.followersOf(run.key).length > 0;
     run.heard(nowMs);
     const file = parseRunFile(lines, false);
+    run.startedAt(file?.startedAtMs);
     const isClaimed = file?.isOnlyClaimed === true;
     const before = "claimedSinceMs" in state ? state.claimedSinceMs : undefined;
     const claimedSinceMs = isClaimed ? (before ?? nowMs) : before;
@@ -288,7 +326,8 @@ export class RemoteRuns {
     const { state } = run;
     switch (state.kind) {
       case "sent":
-        return this.#send(run, state.start);
+        if (this.#nowMs - run.sentAtMs < limits.remoteSurveyMs) return run.heard(this.#nowMs);
+        return this.#chains.sendAgain(run, state.start);
       case "answered":
         return void this.#sendOnceMore(run, state.start);
       case "found": {
@@ -304,7 +343,7 @@ export class RemoteRuns {
   }
 
   /** Somebody may have removed the scripts that start runs there. */
-  async #sendOnceMore(run: RemoteRun, { argv, attempt }: StartCommand): Promise<void> {
+  async #sendOnceMore(run: RemoteRun, { request, attempt }: StartCommand): Promise<void> {
     if (attempt === "second") {
       return this.#refuse(run, { kind: "node-fault", message: NOTHING_BEGAN });
     }
@@ -317,14 +356,16 @@ export class RemoteRuns {
       return this.#refuse(run, { kind: "node-fault", message });
     }
     if (run.state.kind !== "installing") return;
-    const start: StartCommand = { argv, attempt: "second" };
+    const start: StartCommand = { request, attempt: "second" };
     run.move({ kind: "sent", start });
-    this.#send(run, start);
+    this.#chains.sendAgain(run, start);
   }
 
   #running(run: RemoteRun): void {
     run.heard(this.#nowMs);
-    if (run.begin()) this.#ledger.notify(run);
+    if (!run.begin()) return;
+    // After the end of the run before it, which is told of later, too.
+    this.#ledger.after(() => run.state.kind !== "ended" && this.#ledger.notify(run));
   }
 
   #refuse(run: RemoteRun, end: RunEnd): void {
@@ -338,6 +379,7 @@ export class RemoteRuns {
     if (file?.isClean === true && run.terms.work !== undefined) {
       this.#directories.giveBack(run.terms.work);
     }
+    this.#chains.ended(run);
     this.#ledger.end(run, report);
   }
 

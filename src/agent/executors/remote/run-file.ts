@@ -45,6 +45,8 @@ type Ended = Extract<RunReport, { kind: "ended" }>;
 /** What a far machine tells of one run. */
 export interface RunFile {
   readonly terms: RemoteRunTerms | undefined;
+  /** Undefined: it has not begun. In a chain, later than it was sent. */
+  readonly startedAtMs: number | undefined;
   /** Claimed by a wrapper that has not said yet who it is. */
   readonly isOnlyClaimed: boolean;
   /** Undefined: it goes on. */
@@ -63,6 +65,7 @@ export function parseRunFile(lines: readonly string[], isStopped: boolean): RunF
   const heads = { stdout: headOf(lines, "stdout"), stderr: headOf(lines, "stderr") };
   return {
     terms,
+    startedAtMs: terms === undefined ? undefined : startedAt(lines, terms),
     isOnlyClaimed: lines.includes("claimed"),
     report: lines.at(-1) === "end" ? reportOf(lines, terms, isStopped) : undefined,
     bytes: heads.stdout.bytes + heads.stderr.bytes,
@@ -70,6 +73,10 @@ export function parseRunFile(lines: readonly string[], isStopped: boolean): RunF
     heads: { stdout: heads.stdout.head, stderr: heads.stderr.head },
   };
 }
+
+/** It was claimed, and either begins in a moment or never will: its gate may be closed. */
+export const isUnsettled = (lines: readonly string[]): boolean =>
+  !lines.includes("end") && !lines.some((line) => line.startsWith("began "));
 
 /** "stdout 3 61 62 63": how long it is, and how it begins. */
 function headOf(lines: readonly string[], stream: string) {
@@ -87,18 +94,27 @@ function reportOf(
   const endedAtMs = endedAt(lines, terms);
   const isUnstarted = end.kind === "could-not-start" || end.kind === "node-fault";
   const hasBegun = !isUnstarted && !lines.includes("stopped");
-  return { kind: "ended", startedAtMs: hasBegun ? terms.sentAtMs : undefined, endedAtMs, end };
+  const startedAtMs = hasBegun ? (startedAt(lines, terms) ?? terms.sentAtMs) : undefined;
+  return { kind: "ended", startedAtMs, endedAtMs, end };
 }
 
-/** By the machine's own uptime, as its clock may be wrong. */
-function endedAt(lines: readonly string[], { sentAtMs }: RemoteRunTerms): number {
-  const vanished = numbersOf(lines, "vanished")?.[0];
-  if (vanished !== undefined) return Math.max(sentAtMs, vanished);
-  const began = numbersOf(lines, "began")?.[0];
-  const ended = numbersOf(lines, "ended")?.[0];
-  if (began === undefined || ended === undefined) return sentAtMs;
-  return sentAtMs + Math.max(0, Math.round((ended - began) * 1_000));
+/** It was sent when its chain began; by the machine's own uptime, as its clock may be wrong. */
+function startedAt(lines: readonly string[], { sentAtMs }: RemoteRunTerms): number | undefined {
+  const [began, chainBegan = began] = numbersOf(lines, "began") ?? [];
+  return began === undefined ? undefined : sentAtMs + millisBetween(chainBegan, began);
 }
+
+function endedAt(lines: readonly string[], terms: RemoteRunTerms): number {
+  const vanished = numbersOf(lines, "vanished")?.[0];
+  const startedAtMs = startedAt(lines, terms) ?? terms.sentAtMs;
+  if (vanished !== undefined) return Math.max(startedAtMs, vanished);
+  const ended = numbersOf(lines, "ended")?.[0];
+  return startedAtMs + millisBetween(numbersOf(lines, "began")?.[0], ended);
+}
+
+/** Of uptimes in seconds. */
+const millisBetween = (from: number | undefined, to: number | undefined): number =>
+  from === undefined || to === undefined ? 0 : Math.max(0, Math.round((to - from) * 1_000));
 
 function numbersOf(lines: readonly string[], word: string): number[] | undefined {
   const line = lines.find((each) => each.startsWith(`${word} `));
@@ -132,6 +148,44 @@ function endOf(
     return { kind: "vanished", message: "what waited for it on its machine is gone" };
   }
   return signal === undefined ? { kind: "exited", exitCode } : { kind: "signalled", signal };
+}
+
+/** What START prints: lines of each run that it has run. How their outputs begin comes last. */
+export interface ChainReply {
+  readonly runs: ReadonlyMap<string, readonly string[]>;
+  /** False: it was killed, and may have run more than it says. */
+  readonly isWhole: boolean;
+}
+
+export function parseReply(text: string): ChainReply {
+  const runs = new Map<string, string[]>();
+  let current: string[] = [];
+  const lines = linesOf(text);
+  const isWhole = lines.at(-1) === "all";
+  if (isWhole) lines.pop();
+  for (const line of lines) {
+    const output = OUTPUT.exec(line)?.groups;
+    if (output !== undefined) {
+      current = runs.get(output["key"] ?? "") ?? [];
+      current.unshift(`${output["stream"]} ${output["bytes"]}${hexOf(output)}`); // `end` stays last
+    } else if (line.startsWith("run ")) {
+      runs.set(line.slice("run ".length), (current = []));
+    } else if (line.startsWith(" ")) {
+      current[0] += line; // more of the same output, in hex
+    } else {
+      current.push(line);
+    }
+  }
+  return { runs, isWhole };
+}
+
+/** "output 1.0.1.stdout 3 line 1 ab": one line of text, and whether it ended as one; or hex follows. */
+const OUTPUT =
+  /^output (?<key>[\d.]+)\.(?<stream>\w+) (?<bytes>\d+) (hex|line (?<isEnded>[01]) (?<text>.*))$/;
+
+function hexOf({ text, isEnded }: Readonly<Record<string, string | undefined>>): string {
+  if (text === undefined) return "";
+  return ` ${Buffer.from(isEnded === "1" ? `${text}\n` : text).toString("hex")}`;
 }
 
 /** What SURVEY prints: lines of each run. Undefined: it was cut short. */

@@ -13,7 +13,7 @@ import type { NodeNames } from "./node-names.ts";
 import type { ProbedMachine } from "./probe.ts";
 import { script } from "./commands.ts";
 import { formatWorker, probeMachine } from "./probe.ts";
-import { NOTE_WORKER } from "./probe-script.ts";
+import { NOTE_WORKER } from "./scripts/probe-script.ts";
 import type { RemoteExecutorOptions } from "./remote-executor.ts";
 import { createRemoteExecutor } from "./remote-executor.ts";
 
@@ -81,6 +81,7 @@ async function serve(
       version: `${options.program}, ${machine.system}`,
       capacity: toResources(machine.amounts, "capacity", limits.resourceNamesMax),
       labels: options.labels,
+      canHold: true,
       executor,
       connect: options.connect(shell),
       clock,

@@ -1,12 +1,25 @@
 import { describe, expect, test } from "vitest";
 
-import type { EndedReport } from "../../../ports/executor.ts";
+import type { EndedReport, RunRequest } from "../../../ports/executor.ts";
 import type { RemoteRunState } from "./run.ts";
 import { RemoteRun } from "./run.ts";
 import { NO_TERMS } from "./run-file.ts";
 
 const ID = { jobId: 1, index: 0, attempt: 1 };
-const start = { argv: ["true"], attempt: "first" } as const;
+const request: RunRequest = {
+  id: ID,
+  name: "true",
+  arrayIndex: undefined,
+  work: { kind: "command", argv: ["true"] },
+  request: undefined,
+  needs: {},
+  env: {},
+  cwd: undefined,
+  timeLimitMs: undefined,
+  killGraceMs: 0,
+  outputLimitBytes: 1,
+};
+const start = { request, attempt: "first" } as const;
 const report: EndedReport = {
   kind: "ended",
   startedAtMs: 1,

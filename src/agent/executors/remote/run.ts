@@ -1,6 +1,6 @@
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
-import type { EndedReport, RunId, RunReport } from "../../../ports/executor.ts";
+import type { EndedReport, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
 import { runKey } from "../../runs/run-key.ts";
 import type { RemoteRunTerms } from "./run-file.ts";
 
@@ -37,7 +37,7 @@ export type RemoteRunState =
     };
 
 export interface StartCommand {
-  readonly argv: readonly string[];
+  readonly request: RunRequest;
   /** The second try follows an answer after which nothing had begun. */
   readonly attempt: "first" | "second";
 }
@@ -70,6 +70,12 @@ export class RemoteRun {
   #state: RemoteRunState;
   #hasBegun: boolean;
   #heardAtMs = 0;
+  #sentAtMs = 0;
+  #startedAtMs: number;
+  /** Others wait for its end in the same chain: how it stands is asked sooner. */
+  isFollowed = false;
+  /** When it has ended in a chain: what kind of run may have its place, and which one has it. */
+  freed: { readonly kind: string; readonly follower: RunId | undefined } | undefined;
 
   constructor(
     id: RunId,
@@ -83,6 +89,7 @@ export class RemoteRun {
     this.graceMs = graceMs;
     this.#state = state;
     this.#hasBegun = state.kind === "found";
+    this.#startedAtMs = terms.sentAtMs;
   }
 
   get state(): RemoteRunState {
@@ -98,7 +105,12 @@ export class RemoteRun {
   /** undefined: nothing is known but that it was sent. */
   get report(): RunReport | undefined {
     if (this.#state.kind === "ended") return this.#state.report;
-    return this.#hasBegun ? { kind: "running", startedAtMs: this.terms.sentAtMs } : undefined;
+    return this.#hasBegun ? { kind: "running", startedAtMs: this.#startedAtMs } : undefined;
+  }
+
+  /** In a chain it begins later than it was sent. */
+  startedAt(ms: number | undefined): void {
+    if (ms !== undefined) this.#startedAtMs = ms;
   }
 
   /** Its machine has taken it. False: that is known already. */
@@ -106,6 +118,16 @@ export class RemoteRun {
     if (this.#hasBegun || this.#state.kind === "ended") return false;
     this.#hasBegun = true;
     return true;
+  }
+
+  /** The command that starts it was sent, perhaps once more. */
+  sent(nowMs: number): void {
+    this.#sentAtMs = nowMs;
+    this.heard(nowMs);
+  }
+
+  get sentAtMs(): number {
+    return this.#sentAtMs;
   }
 
   /** It was sent, or something was heard of it. */
@@ -123,7 +145,7 @@ export class RemoteRun {
       case "sent":
       case "installing":
       case "seen":
-        return limits.remoteSurveyMs;
+        return this.isFollowed ? limits.remoteChainMs : limits.remoteSurveyMs;
       case "answered":
       case "found":
         return limits.remoteFoundMs; // nobody will report its end

@@ -1,4 +1,4 @@
-import { SHELLS } from "../../runs/shells.ts";
+import { SHELLS } from "../../../runs/shells.ts";
 
 /**
  * What the machine is, in lines of a word and its value. $0: names the installation that asks; its
@@ -22,7 +22,7 @@ printf 'cpus %s\\n' "$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)"
 done </proc/meminfo; } 2>/dev/null
 { read -r BUSBAR_LINE </sys/fs/cgroup/memory.max; } 2>/dev/null && printf 'memory-max %s\\n' "$BUSBAR_LINE"
 printf 'system %s\\n' "$(uname -srm)"
-for BUSBAR_AT in base64 chmod date head kill mkdir od rm setsid sleep stat tail truncate wc xargs; do
+for BUSBAR_AT in base64 chmod date grep head kill mkdir od rm setsid sleep stat tail truncate wc xargs; do
   command -v "$BUSBAR_AT" >/dev/null 2>&1 || printf 'missing %s\\n' "$BUSBAR_AT"
 done
 for BUSBAR_AT in ${SHELLS.join(" ")}; do

@@ -1,0 +1,241 @@
+import { describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RunId, RunRequest } from "../../../ports/executor.ts";
+import { programOf } from "../../runs/command-outcome.ts";
+import { runKey } from "../../runs/run-key.ts";
+import type { SentRun } from "./commands.ts";
+import { bytesOf, startCommand, wordsOf } from "./commands.ts";
+import type { RemoteExecutorOptions } from "./remote-executor.ts";
+import type { RemoteMachine } from "./remote-machine.ts";
+import type { RemoteRun, StartCommand } from "./run.ts";
+import { type Chain, chainKindOf, RunChains } from "./run-chains.ts";
+import type { ChainReply, RemoteRunTerms } from "./run-file.ts";
+import { parseReply } from "./run-file.ts";
+import type { WorkDirectories } from "./work-directories.ts";
+
+/** What happens to runs because of what is heard of their chains. */
+export interface ChainListener {
+  /** Runs that somebody wants, or that have begun. */
+  readonly runs: ReadonlyMap<string, RemoteRun>;
+  readonly isOver: boolean;
+  /** A run that was sent ahead has begun: it is one of `runs` from now on. */
+  begun(sent: SentRun): RemoteRun;
+  accepted(run: RemoteRun): void;
+  /** The command that ran it has ended, and told this of it. */
+  answered(run: RemoteRun, lines: readonly string[]): void;
+  /** Its machine has this of it. */
+  looked(run: RemoteRun, lines: readonly string[] | undefined): void;
+  notSent(run: RemoteRun, error: unknown): void;
+}
+
+type Survey = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Sends runs: one, and behind it held ones that may follow it, in one command. So the worker starts one
+ * program and answers once for many short runs.
+ */
+export class SentChains {
+  readonly #options: RemoteExecutorOptions;
+  readonly #machine: RemoteMachine;
+  readonly #directories: WorkDirectories;
+  readonly #listener: ChainListener;
+  readonly #chains = new RunChains();
+
+  constructor(
+    options: RemoteExecutorOptions,
+    parts: { readonly machine: RemoteMachine; readonly directories: WorkDirectories },
+    listener: ChainListener,
+  ) {
+    this.#options = options;
+    this.#machine = parts.machine;
+    this.#directories = parts.directories;
+    this.#listener = listener;
+  }
+
+  hold(request: RunRequest): void {
+    this.#chains.hold(request);
+  }
+
+  /** It is wanted from now on. As it was sent, if it is in a chain. */
+  begin(key: string): SentRun | undefined {
+    this.#chains.unhold(key);
+    return this.#chains.sent(key);
+  }
+
+  /** Runs that begin when this one has ended, and that nobody has heard of. */
+  followersOf(key: string): readonly SentRun[] {
+    return this.#chains.after(key).filter((member) => !this.#listener.runs.has(member.key));
+  }
+
+  /** The run that followed it in its chain, or else one that was not sent yet. */
+  next(ended: RunId): RunId | undefined {
+    const place = this.#listener.runs.get(runKey(ended))?.freed;
+    if (place === undefined) return undefined;
+    return place.follower ?? this.#chains.firstOf(place.kind)?.id;
+  }
+
+  /** Listeners hear of it later, and then ask what follows. */
+  ended(run: RemoteRun): void {
+    const chain = this.#chains.of(run.key);
+    if (chain === undefined) return;
+    run.freed = { kind: chain.kind, follower: this.#chains.after(run.key)[0]?.request.id };
+    this.#chains.takeOut(chain, run.key);
+  }
+
+  /** See AheadRuns. */
+  async release(id: RunId): Promise<boolean> {
+    const key = runKey(id);
+    const chain = this.#chains.isHeld(key) ? this.#chains.of(key) : undefined;
+    if (chain !== undefined) await this.#shutOnce(chain);
+    this.#chains.unhold(key);
+    return !this.#listener.runs.has(key);
+  }
+
+  termsFor(request: RunRequest): RemoteRunTerms {
+    return {
+      sentAtMs: this.#options.clock.nowMs(),
+      outputLimitBytes: request.outputLimitBytes,
+      work: request.cwd === undefined ? this.#directories.take() : undefined,
+      program: programOf(request),
+    };
+  }
+
+  /** For the first time: held runs may follow it. */
+  send(run: RemoteRun, { request }: StartCommand): void {
+    this.#send(run, request, this.#chains.behind(chainKindOf(request)));
+  }
+
+  /** Nothing of it is there. Held runs that were to follow it are held again. */
+  sendAgain(run: RemoteRun, { request }: StartCommand): void {
+    const chain = this.#chains.of(run.key);
+    if (chain === undefined || chain.members.length === 1) this.#send(run, request, []);
+    else this.#shutOnce(chain).catch(() => undefined); // the link is over
+  }
+
+  #send(run: RemoteRun, request: RunRequest, behind: readonly RunRequest[]): void {
+    const { place, link, shell, clock } = this.#options;
+    run.sent(clock.nowMs());
+    const { key, terms } = run;
+    const runs = [wordedOf({ key, terms, request }, place)];
+    for (const each of this.#fitting(runs[0]?.words ?? [], behind)) runs.push(each);
+    const members = runs.map(({ sent }) => sent);
+    const chain = this.#chains.add(chainKindOf(request), members);
+    const argv = startCommand(place, { link, number: chain.number }, runs);
+    shell.exec(argv, { onAccepted: () => this.#listener.accepted(run) }).then(
+      ({ stdout }) => this.#answered(chain, parseReply(stdout)),
+      (error: unknown) => {
+        this.#chains.remove(chain);
+        this.#listener.notSent(run, error);
+      },
+    );
+  }
+
+  /** Those that are short enough for one command. */
+  *#fitting(first: readonly string[], behind: readonly RunRequest[]): Generator<WordedRun> {
+    let bytes = 0;
+    const fits = (words: readonly string[]): boolean => {
+      bytes += bytesOf(words);
+      return bytes <= limits.remoteChainBytesMax && words.length <= limits.remoteChainWordsMax;
+    };
+    if (!fits(first)) return;
+    for (const request of behind) {
+      const sent = { key: runKey(request.id), terms: this.termsFor(request), request };
+      try {
+        const worded = wordedOf(sent, this.#options.place);
+        if (fits(worded.words)) {
+          yield worded;
+          continue;
+        }
+      } catch {
+        // Nor can it be sent alone, which says why.
+      }
+      this.#giveBackDirectory(sent);
+      return;
+    }
+  }
+
+  /** What is not in the answer has not begun. An answer that is cut short says nothing of that. */
+  #answered(chain: Chain, { runs, isWhole }: ChainReply): void {
+    chain.isAnswered = true;
+    // If nothing at all has begun, there may be a reason.
+    const unbegun = isWhole ? this.#takeOutUnbegun(chain, runs, chain.firstKey) : [];
+    for (const member of chain.members) {
+      const lines = runs.get(member.key);
+      const run = this.#listener.runs.get(member.key);
+      if (run !== undefined) this.#listener.answered(run, lines ?? []);
+      else if (lines !== undefined) this.#listener.answered(this.#begun(member), lines);
+    }
+    this.#sendUnbegun(unbegun);
+    if (isWhole) return this.#chains.remove(chain);
+    const known = (): void => this.#chains.remove(chain);
+    this.#shutOnce(chain).then(known, () => undefined); // the link is over
+  }
+
+  /** Resolves when it is known which of its runs have begun; none of the others will. */
+  #shutOnce(chain: Chain): Promise<void> {
+    chain.shutting ??= this.#shut(chain);
+    return chain.shutting;
+  }
+
+  async #shut(chain: Chain): Promise<void> {
+    const { clock, logger } = this.#options;
+    const keys = chain.members.map(({ key }) => key);
+    for (;;) {
+      try {
+        return this.#wasShut(chain, await this.#machine.shut(chain.number, keys));
+      } catch (error) {
+        if (this.#listener.isOver) throw error;
+        logger.warn({ error: describeChain(error) }, "runs could not be taken back yet");
+        await new Promise<void>((resolve) => clock.after(limits.remoteRetryMs, resolve));
+      }
+    }
+  }
+
+  #wasShut(chain: Chain, begun: Survey): void {
+    const unbegun = this.#takeOutUnbegun(chain, begun);
+    for (const member of chain.members) {
+      const run = this.#listener.runs.get(member.key) ?? this.#begun(member);
+      this.#listener.looked(run, begun.get(member.key));
+    }
+    this.#sendUnbegun(unbegun);
+  }
+
+  #begun(member: SentRun): RemoteRun {
+    this.#chains.unhold(member.key);
+    return this.#listener.begun(member);
+  }
+
+  /** None of them begins by this chain. Returns those that are wanted. */
+  #takeOutUnbegun(chain: Chain, begun: Survey, exceptKey?: string): readonly RemoteRun[] {
+    const wanted: RemoteRun[] = [];
+    for (const member of chain.members) {
+      if (begun.has(member.key) || member.key === exceptKey) continue;
+      this.#chains.takeOut(chain, member.key);
+      const run = this.#listener.runs.get(member.key);
+      if (run === undefined) this.#giveBackDirectory(member);
+      else wanted.push(run);
+    }
+    return wanted;
+  }
+
+  #sendUnbegun(runs: readonly RemoteRun[]): void {
+    for (const run of runs) {
+      if (run.state.kind === "sent") this.#send(run, run.state.start.request, []);
+      else this.#listener.answered(run, []);
+    }
+  }
+
+  #giveBackDirectory({ terms }: SentRun): void {
+    if (terms.work !== undefined) this.#directories.giveBack(terms.work);
+  }
+}
+
+interface WordedRun {
+  readonly sent: SentRun;
+  readonly words: readonly string[];
+}
+
+const wordedOf = (sent: SentRun, place: RemoteExecutorOptions["place"]): WordedRun => ({
+  sent,
+  words: wordsOf(place, sent),
+});
