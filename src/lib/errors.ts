@@ -7,7 +7,7 @@ export type ErrorCode =
   | "unauthenticated" // the credential is missing or wrong: show another one
   | "permission_denied"
   | "conflict" // the state does not allow it: refresh and decide again
-  | "unschedulable" // nothing there is could ever run it: ask for less, or add what could
+  | "unschedulable" // no registered node or cluster can run this job: ask for less, or add what could
   | "compacted" // the revision asked for is no longer kept: list again, then watch from there
   | "exhausted" // a limit was reached: try later or ask for less
   | "unavailable" // the peer or the server cannot answer now

@@ -77,13 +77,15 @@ test("what nothing could ever run is refused with the reasons, or waits when tha
     code: 1,
     stdout: "",
     stderr:
-      "busbar: nothing there is could ever run it: 1 node: too small: has 2 cpu, 64 cpu asked. " +
+      "busbar: no registered node or cluster can run this job: 1 node: too small: has 2 cpu, 64 cpu asked. " +
       "Ask for something else, add what it needs, or allow what cannot be satisfied yet " +
       "(--allow-unsatisfiable)\n",
   });
   const tried = await site.run("submit", "--dry-run", "--cpu", "64", "--", "true");
   expect(tried.code).toBe(1);
-  expect(tried.stdout).toContain("would be refused: nothing there is could ever run it\n");
+  expect(tried.stdout).toContain(
+    "would be refused: no registered node or cluster can run this job\n",
+  );
   const nonsense = await site.run("run", "--require", "os:name=NONSENSE", "--", "true");
   expect(nonsense.code).toBe(1);
   expect(nonsense.stderr).toContain("1 node: no node with os name=NONSENSE. ");

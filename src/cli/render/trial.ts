@@ -4,7 +4,7 @@ import { clean, type TerminalPage, paint } from "./page.ts";
 
 /**
  * One job that was tried: where its tasks would go, how many would wait, and why. `isAllowed`: it
- * would be taken though nothing there is could ever run it.
+ * would be accepted though no registered node or cluster can run it.
  */
 export function renderTrial(row: TrialRow, isAllowed: boolean, page: TerminalPage): string {
   const lines = [
@@ -17,7 +17,7 @@ export function renderTrial(row: TrialRow, isAllowed: boolean, page: TerminalPag
 }
 
 const refusal = (page: TerminalPage): string =>
-  `${paint("would be refused", "red", page)}: nothing there is could ever run it`;
+  `${paint("would be refused", "red", page)}: no registered node or cluster can run this job`;
 
 function outlook(row: TrialRow): readonly string[] {
   const { placements, waiting, untried } = row;
@@ -41,7 +41,7 @@ function outlook(row: TrialRow): readonly string[] {
 
 /** Undefined: the reasons of nodes and clusters say it. */
 function whyWaiting({ possible, reason, clusters }: TrialRow): string | undefined {
-  if (!possible) return "nothing there is could ever run it";
+  if (!possible) return "no registered node or cluster can run this job";
   const isRoomNow = clusters.some(({ verdict }) => verdict === "now");
   return reason ?? (isRoomNow ? "there is room only for those that go first" : undefined);
 }

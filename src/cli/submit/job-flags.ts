@@ -133,7 +133,10 @@ export function addJobFlags(command: Command, context: Context): void {
     );
   addSelectFlags(command, "choose between clusters by this strategy (default: the server's)");
   command
-    .option("--allow-unsatisfiable", "let it wait though nothing there is could ever run it")
+    .option(
+      "--allow-unsatisfiable",
+      "queue the job even if no registered node or cluster can run it",
+    )
     .optionsGroup("How to run:")
     .option(
       "--priority <n>",

@@ -91,7 +91,7 @@ describe("submit --jobspec", () => {
 
 describe("what nothing could ever run", () => {
   const refusal =
-    "nothing there is could ever run it: 1 node: too small. Ask for something else, add what it " +
+    "no registered node or cluster can run this job: 1 node: too small. Ask for something else, add what it " +
     "needs, or allow what cannot be satisfied yet";
 
   test("is refused with the reasons and the flag that allows it", async () => {
@@ -165,11 +165,13 @@ describe("submit --dry-run", () => {
     const refused = await busbar("submit --dry-run --jobspec never.yaml");
     expect(refused.code).toBe(1);
     expect(refused.stdout).toContain(
-      "\n\nscore: 1 task\n  would be refused: nothing there is could ever run it\n",
+      "\n\nscore: 1 task\n  would be refused: no registered node or cluster can run this job\n",
     );
     const allowed = await busbar("submit --dry-run --jobspec never.yaml --allow-unsatisfiable");
     expect(allowed.code).toBe(0);
-    expect(allowed.stdout).toContain("1 task would wait: nothing there is could ever run it\n");
+    expect(allowed.stdout).toContain(
+      "1 task would wait: no registered node or cluster can run this job\n",
+    );
     expect(server.tried).toMatchObject([
       { jobspec: { jobspec: files["never.yaml"] } },
       { jobspec: { allowUnsatisfiable: true } },

@@ -13,7 +13,7 @@ interface World {
 }
 
 const UNSCHEDULABLE =
-  "nothing there is could ever run it: 1 node: too small. Ask for something else, add what it " +
+  "no registered node or cluster can run this job: 1 node: too small. Ask for something else, add what it " +
   "needs, or allow what cannot be satisfied yet";
 
 /**

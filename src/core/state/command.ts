@@ -110,7 +110,7 @@ export type Command =
       readonly submissions: readonly Submission[];
       readonly by: string;
       readonly nowMs: number;
-      /** Refuses jobs that nothing there is could ever run. */
+      /** Rejects unsatisfiable jobs. */
       readonly mustBePossible?: boolean;
     }
   | SubmitToChosen

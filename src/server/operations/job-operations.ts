@@ -164,7 +164,7 @@ function pendingReason(state: State, record: JobRecord): string | undefined {
   if (isNothingKnown(state, spec)) return "no node has joined yet";
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
-  if (!isEverPossible(state, spec)) return "nothing there is could ever run it";
+  if (!isEverPossible(state, spec)) return "no registered node or cluster can run this job";
   return spec.request === undefined
     ? "no node has room for it now"
     : "no node or cluster has room for it now";

@@ -84,7 +84,7 @@ export interface SubmittedView {
 }
 
 export interface SubmitOptions {
-  /** Takes work that nothing there is could ever run: what it needs may come. */
+  /** Accepts unsatisfiable jobs: a node or cluster that can run them may join later. */
   readonly allowUnsatisfiable?: boolean | undefined;
 }
 

@@ -75,7 +75,7 @@ describe("a jobspec", () => {
     );
   });
 
-  test("is refused whole when nothing there is could ever run one of its tasks", async () => {
+  test("is rejected whole when one of its jobs is unsatisfiable", async () => {
     await register("small", 1);
     await expect(submit(WORKFLOW)).rejects.toMatchObject({
       code: "unschedulable",

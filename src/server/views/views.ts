@@ -343,7 +343,7 @@ export interface TriedJobView extends Pick<
   readonly waiting: number;
   /** Beyond the number of tasks that are tried at once. */
   readonly untried: number;
-  /** False: nothing there is could ever run it, and it would be refused. */
+  /** False: no registered node or cluster can run it, and the server would reject it. */
   readonly possible: boolean;
   /** Why it waits, where it is not for room. */
   readonly reason?: string;

@@ -224,7 +224,7 @@ describe("jobs that nothing could ever run", () => {
     join(world, "a", { cpu: 2_000 });
     register(world, "blue", 1, 4);
     expect(possible(world, { resources: { cpu: 3 } })).toThrow(
-      "jobs[0]: nothing there is could ever run it: 1 node: too small: has 2 cpu, 3 cpu asked",
+      "jobs[0]: no registered node or cluster can run this job: 1 node: too small: has 2 cpu, 3 cpu asked",
     );
     expect(possible(world, { request: cores(5) })).toThrow("cluster blue: the node has 4 cores");
     expect(world.state.jobs.size).toBe(0);

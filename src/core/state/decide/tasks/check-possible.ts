@@ -31,7 +31,7 @@ export function checkPossible(
   const field = `jobs[${at}]`;
   throw new AppError(
     "unschedulable",
-    `nothing there is could ever run it: ${whyNever(state, spec).join("; ")}. ` +
+    `no registered node or cluster can run this job: ${whyNever(state, spec).join("; ")}. ` +
       "Ask for something else, add what it needs, or allow what cannot be satisfied yet",
     { field },
   );
