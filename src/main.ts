@@ -19,6 +19,7 @@ import type {
 } from "./cli/context.ts";
 import type { Discovery } from "./agent/discovery/discovery.ts";
 import type { NodeFacts } from "./core/model/node/node-facts.ts";
+import { limits } from "./limits.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 
@@ -57,6 +58,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
   const { createSystemClock } = await import("./system/clock.ts");
   const { supervise } = await import("./system/supervise.ts");
+  const { until } = await import("./system/until.ts");
   await checkEnforce(flags);
   const level = flags.logLevel ?? (isatty(process.stderr.fd) ? "warn" : "info");
   const logger = await openLogger("up", level);
@@ -67,14 +69,19 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const grpc = formatAddress(dialAddress(parseAddress(server.grpcAddress, "grpc")));
   const start = () => startAgent(flags, grpc, level);
   const agentSignal = AbortSignal.any([stopped, ended.signal]);
+  const clock = createSystemClock();
   const agent = flags.agent
-    ? supervise({ name: "agent", start, clock: createSystemClock(), logger }, agentSignal)
+    ? supervise({ name: "agent", start, clock, logger }, agentSignal)
     : aborted(agentSignal);
   try {
     const node = flags.agent ? { node: flags.name } : {};
     const { httpAddress: http } = server;
+    const over = Promise.race([agent, server.closed]);
+    const joins =
+      flags.agent && until(() => server.isConnected(flags.name), limits.upConnectMs, clock);
+    await Promise.race([over, joins]); // so that the first job finds a node
     await announce({ http, grpc, data: resolve(flags.data), ...node, ...doorsOf(server) });
-    await Promise.race([agent, server.closed]);
+    await over;
   } finally {
     // The agent first, so that its last reports still find a server.
     ended.abort();

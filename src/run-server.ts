@@ -13,6 +13,7 @@ import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/ser
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { HttpListener } from "./api/web/http-listener.ts";
 import type { NexusServer } from "./api/nexus/server.ts";
+import { nodeId } from "./core/model/ids.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { LinkTimes } from "./core/model/node/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
@@ -96,6 +97,8 @@ export interface RunningServer {
   readonly rik: RikAddresses | undefined;
   /** Where the register secret for clients of rainbow is found, if it is in a file. */
   readonly rainbowSecretFile: string | undefined;
+  /** Whether the node has an agent here at this moment. */
+  isConnected(node: string): boolean;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
   readonly closed: Promise<void>;
 }
@@ -136,7 +139,8 @@ export async function runServer(
   const closed = serve();
   closed.catch(() => undefined);
   const { close: _, ...told } = doors;
-  return { ...told, closed };
+  const isConnected = (node: string) => plane.sessions.isConnected(nodeId(node));
+  return { ...told, isConnected, closed };
 }
 
 async function openPlane(

@@ -13,6 +13,7 @@ export const loopLimits = {
   settlementsPerRoundMax: 1_000, // jobs released or skipped, before others have their turn
   candidatesPerPlacementMax: 32,
   wakeChecksPerRoundMax: 2_000,
+  upConnectMs: 10_000, // for the agent that `busbar up` starts, until it says that it is up without one
   startupNoticeMs: 2_000, // until a step says what it waits for
   startupRepeatMs: 10_000, // and says so again
   startupStepMsMax: 60_000, // for a step whose work does not grow with the data

@@ -89,10 +89,10 @@ describe("a new user", () => {
     const ask = ["--cpu", "10000", "--", "true"];
     const refused = await site.run("submit", ...ask);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/could ever run it: .*10000 cpu asked.* \(--allow-unsat/);
+    expect(refused.stderr).toMatch(/can run this job: .*10000 cpu asked.* \(--allow-unsat/);
     const allowed = await site.run("submit", "--allow-unsatisfiable", ...ask);
     expect(allowed.code).toBe(0);
-    expect(allowed.stderr).toContain("could ever run it; see busbar explain");
+    expect(allowed.stderr).toContain("can run this job now; see busbar explain");
     const { code, stdout } = await site.run("explain", "1");
     expect(code).toBe(0);
     expect(stdout).toMatch(/10000 cpu/);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Busbar } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import { docs } from "../../src/gen/busbar/v1/docs.ts";
+import { cliPage } from "../support/cli-reference.ts";
 import { apiPage, jobFilePage } from "../support/reference-pages.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -10,11 +11,12 @@ const root = new URL("../../", import.meta.url);
 for (const [name, page] of [
   ["api.md", apiPage],
   ["job-files.md", jobFilePage],
+  ["cli.md", cliPage],
 ] as const) {
-  test(`docs/reference/${name} says what the schema says`, () => {
+  test(`docs/reference/${name} says what the schema and the commands say`, async () => {
     const file = new URL(`docs/reference/${name}`, root);
-    if (process.env["UPDATE_REFERENCE"] === "1") writeFileSync(file, page());
-    expect(readFileSync(file, "utf8")).toBe(page());
+    if (process.env["UPDATE_REFERENCE"] === "1") writeFileSync(file, await page());
+    expect(readFileSync(file, "utf8")).toBe(await page());
   });
 }
 

@@ -55,7 +55,7 @@ describe("graphs of nodes are made and matched a slice at a time", () => {
     },
     "for a submission": async () => {
       const { jobs } = await plane.operations.submitJobs([job], allowed);
-      expect(jobs[0]?.warning).toContain("could ever run it");
+      expect(jobs[0]?.warning).toContain("no registered node or cluster can run this job");
       const { reasons } = await plane.operations.explainJob("1");
       expect(reasons.reduce((sum, { nodes }) => sum + nodes, 0)).toBe(NODES);
     },

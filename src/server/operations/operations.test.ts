@@ -284,7 +284,7 @@ describe("jobs", () => {
     });
     const allowed = { allowUnsatisfiable: true };
     const { jobs } = await plane.operations.submitJobs([{ spec }], allowed);
-    expect(jobs[0]?.warning).toContain("could ever run it");
+    expect(jobs[0]?.warning).toContain("no registered node or cluster can run this job");
   });
 });
 

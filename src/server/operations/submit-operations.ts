@@ -261,7 +261,7 @@ function warningFor(state: State, spec: JobSpec): string | undefined {
   if (request === undefined || !isWaiting(request)) return undefined;
   if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
   if (knownPossible(state, spec) !== false) return undefined;
-  return "nothing there is now could ever run it; see busbar explain";
+  return "no registered node or cluster can run this job now; see busbar explain";
 }
 
 /** Tries all jobs in one slice, because they are placed together, and explains each in its own. */
