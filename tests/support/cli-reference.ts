@@ -12,7 +12,7 @@ const HOST = "the-host-name";
 /** Commands are declared and never run here; of their context they ask for the host name alone. */
 const shell = createShell({ hostname: HOST, env: {} } as Context, {
   exitCode: 0,
-  format: undefined,
+  output: undefined,
 });
 
 /** Every command with its arguments and flags. */
@@ -33,9 +33,9 @@ export async function cliPage(): Promise<string> {
   ].join("\n\n");
 }
 
-async function declared({ name, summary, load }: (typeof nouns)[number]): Promise<Command> {
-  const command = new Command(name).description(summary);
-  (await load())(command, shell);
+async function declared(noun: (typeof nouns)[number]): Promise<Command> {
+  const command = new Command(noun.name).description(noun.summary);
+  (await noun.load())(command, shell);
   return command;
 }
 
@@ -70,9 +70,9 @@ function flagRow({ flags, description, argChoices, defaultValue }: Option): stri
   return `| \`${flags.replaceAll("|", "\\|")}\` | ${cell(description)}${cell(note)} |`;
 }
 
-const textOf = (value: unknown): string => {
-  if (Array.isArray(value)) return value.map(String).join(",");
-  return typeof value === "object" ? "" : String(value);
-};
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(",");
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
 
 const cell = (text = ""): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");

@@ -315,7 +315,9 @@ describe("where shares go", () => {
       { reason: "busy: works at another share", never: false },
       { reason: "has no power", never: true },
     ]);
-    expect(() => submit(9, { placement: { node: "nowhere" } })).toThrow("could ever run it");
+    expect(() => submit(9, { placement: { node: "nowhere" } })).toThrow(
+      "no registered node or cluster can run this job",
+    );
   });
 
   test("to no cluster that pulls, and it says so", () => {
