@@ -95,11 +95,10 @@ export class KeptOutputs<Terms = unknown> {
 
   /** When the next one gets too old; undefined when there is none. */
   nextSurplusAtMs(): number | undefined {
-    const times = [this.#fine, this.#failed].flatMap((queue) => {
-      const oldest = queue.oldest();
-      return oldest === undefined ? [] : [this.#expiryOf(oldest[1])];
-    });
-    return times.length === 0 ? undefined : Math.min(...times);
+    const fine = this.#expiryIn(this.#fine);
+    const failed = this.#expiryIn(this.#failed);
+    if (fine === undefined || failed === undefined) return fine ?? failed;
+    return Math.min(fine, failed);
   }
 
   /** Why there is no output of a run that ended here, for people. */
@@ -119,14 +118,20 @@ export class KeptOutputs<Terms = unknown> {
     return forgottenAtMs + this.#bounds.ageMsMax * times;
   }
 
+  /** Of the oldest in it. */
+  #expiryIn(queue: OutputQueue<KeptOutput<Terms>>): number | undefined {
+    const oldest = queue.oldest();
+    return oldest && this.#expiryOf(oldest[1]);
+  }
+
   #tooOld(nowMs: number) {
-    for (const queue of [this.#fine, this.#failed]) {
-      const oldest = queue.oldest();
-      if (oldest !== undefined && nowMs >= this.#expiryOf(oldest[1])) {
-        return [...oldest, "age"] as const;
-      }
-    }
-    return undefined;
+    return this.#tooOldIn(this.#fine, nowMs) ?? this.#tooOldIn(this.#failed, nowMs);
+  }
+
+  #tooOldIn(queue: OutputQueue<KeptOutput<Terms>>, nowMs: number) {
+    const oldest = queue.oldest();
+    if (oldest === undefined || nowMs < this.#expiryOf(oldest[1])) return undefined;
+    return [...oldest, "age"] as const;
   }
 
   #tooMuch() {
