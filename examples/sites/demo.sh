@@ -20,3 +20,8 @@ show tasks 2
 show logs 2.3
 # The site's own users see what came from above, in a group of its own.
 show --server "$site_a" jobs --group upstream
+# A job with energy: split over the edges of both sites, which are one node each for the controller, and by each site over its own.
+show nodes
+show submit --wait --energy 3000Ws
+show tasks 3
+show --server "$site_a" jobs --group upstream --label busbar.origin.task=3.0

@@ -47,6 +47,14 @@ until_ok "the controller" "$busbar" --server "$controller" jobs
 until_ok "site-a" "$busbar" --server "$site_a" nodes show a1
 until_ok "site-b" "$busbar" --server "$site_b" nodes show b1
 
+# Edges with power, which use energy and run nothing: four of 20 W at site-a, two at site-b, a minute of theirs in three seconds.
+edges() { # site, its server, how many
+  run "$1-edges" "$busbar" agent --server "$2" --simulate-edges "$3" --site "${1#site-}-edge" \
+    --power-schedule 20 --speedup 20 --data "$data/$1-edges"
+}
+edges site-a "$site_a" 4
+edges site-b "$site_b" 2
+
 # One outgoing connection for each site. The controller knows neither site's address.
 run site-a-agent "$busbar" agent --server "$link_a" --cluster site-a --executor busbar --to "$site_a" \
   --data "$data/site-a-agent" --refresh 1s ${AGENT_FLAGS:-}
@@ -54,6 +62,8 @@ run site-b-agent "$busbar" agent --server "$controller" --cluster site-b --execu
   --data "$data/site-b-agent" --refresh 1s ${AGENT_FLAGS:-}
 until_ok "the agent of site-a" "$busbar" --server "$controller" nodes show site-a-agent
 until_ok "the agent of site-b" "$busbar" --server "$controller" nodes show site-b-agent
+until_ok "the edges of site-a" "$busbar" --server "$controller" nodes show site-a
+until_ok "the edges of site-b" "$busbar" --server "$controller" nodes show site-b
 
 echo "controller $controller, site-a $site_a, site-b $site_b; logs in $data; stop with Ctrl-C"
 wait

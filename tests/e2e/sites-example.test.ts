@@ -58,6 +58,9 @@ test("a controller and two sites, with the link of one cut for a while", async (
   expect(stdout).toContain("task 1 of the controller is task 1 on a1");
   expect(stdout).toMatch(/^3 of 8 on [ab]1$/m);
   expect(stdout).toMatch(/upstream/);
+  // The energy of the last job, as the controller and site-a see it.
+  expect(stdout).toMatch(/^ *3\.\d +succeeded .*\bsite-a\b/m);
+  expect(stdout).toMatch(/^ *3\.\d +succeeded .*\bsite-b\b/m);
 
   const waiting = `echo "$BUSBAR_ORIGIN_TASK_ID" >>"${site.path("began")}"
     while [ ! -e "${site.path("go")}" ]; do sleep 0.2; done
@@ -81,7 +84,8 @@ test("a controller and two sites, with the link of one cut for a while", async (
     ["succeeded", []],
   ]);
 
-  const names = ["controller", "site-a", "site-b", "site-a-agent", "site-b-agent"];
+  const edges = ["site-a-edges", "site-b-edges"];
+  const names = ["controller", "site-a", "site-b", "site-a-agent", "site-b-agent", ...edges];
   const pids = names.map((name) => Number(readFileSync(site.path(`data/${name}.pid`), "utf8")));
   await started.end("SIGTERM");
   await eventually(() => !pids.some((pid) => isAlive(pid)), { what: "all to end" });
