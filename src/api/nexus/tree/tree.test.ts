@@ -97,6 +97,18 @@ describe("shares", () => {
     expect(gone?.status.state).toMatchObject({ progress: 100 });
   });
 
+  test("a site below is an edge that works at several, and has power left while it takes another", () => {
+    const power = { ...POWER, watts: 220, edges: 10, sharesMax: 2 };
+    const site = { ...aNode({ name: "e1", cluster: "sites", labels: {} }), power };
+    const stateOf = () => tree.edgeObject(site).status.state;
+    tree.putNode(site, ++revision);
+    put(share("1", 0));
+    const all = { totalPowerAvailable: 220, freePowerAvailable: 220 };
+    expect(stateOf()).toMatchObject({ powerInfo: all, currentJob: "job-1" });
+    put(share("1", 1));
+    expect(stateOf()).toMatchObject({ powerInfo: { ...all, freePowerAvailable: 0 } });
+  });
+
   test("are what an edge works at, and counts", () => {
     put(share("1", 0));
     const node = () => tree.nodes.get("e1") ?? expect.fail("it is there");

@@ -28,6 +28,7 @@ describe("the edges of a site as one node", () => {
       { watts: 20, edges: 1 },
     ],
     ["none has power now", [anEdge(0)], IDLE, { watts: 0, edges: 0 }],
+    ["an older Busbar below", [anEdge(20, { sharesMax: 0 })], IDLE, { watts: 20, shares: 1 }],
     ["all are busy: others go first", [busy], IDLE, { watts: 1, edges: 1, shares: 1 }],
     [
       "while its share waits: all, and no other",

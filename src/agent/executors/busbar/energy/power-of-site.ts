@@ -69,7 +69,8 @@ function toEdge(node: EdgeBelow): Edge[] {
   if (power === undefined || watts === 0) return [];
   const isReady = state === READY;
   if (!isReady && power.shares === 0) return [];
-  return [{ watts, isReady, isFree: isReady && power.shares < power.sharesMax, node }];
+  const sharesMax = Math.max(1, power.sharesMax); // an older Busbar says neither of both
+  return [{ watts, isReady, isFree: isReady && power.shares < sharesMax, node }];
 }
 
 const sumOf = (edges: readonly Edge[]): number => edges.reduce((sum, { watts }) => sum + watts, 0);
