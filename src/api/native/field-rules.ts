@@ -22,6 +22,7 @@ import {
   SERVICE_RULES,
 } from "../../core/model/service/service.ts";
 import { SET_NODE_RULES } from "../../core/model/node/node.ts";
+import { SORT_RULE, TIME_RULE } from "../../core/state/jobs/job-order.ts";
 import { LABELS_RULE, REASON_RULE, valueRule } from "../../core/model/texts.ts";
 import type { MessageRules, Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
@@ -97,8 +98,12 @@ const RULES: Readonly<Record<string, MessageRules>> = {
     priority: SPEC_RULES.priority,
     idempotencyKey,
   }),
-  "busbar.v1.JobFilter": fields({ states }),
-  "busbar.v1.ListJobsRequest": fields(PAGES.jobs.rules),
+  "busbar.v1.JobFilter": fields({
+    states,
+    submittedFromMs: TIME_RULE,
+    submittedBeforeMs: TIME_RULE,
+  }),
+  "busbar.v1.ListJobsRequest": fields({ ...PAGES.jobs.rules, sort: SORT_RULE }),
   "busbar.v1.ListTasksRequest": fields({ ...PAGES.tasks.rules, jobId: JOB_ID_RULE }),
   "busbar.v1.ListNodesRequest": fields({ ...PAGES.nodes.rules, state: { enum: nodeStateNames } }),
   "busbar.v1.ReadOutputRequest": fields({ taskId: TASK_ID_RULE, offset: OFFSET_RULE }),

@@ -6,6 +6,8 @@ import { limits } from "../../limits.ts";
 import { anyOf, keyValue, notEmpty, wholeNumber } from "../flags.ts";
 import { toCountRow, toJobRow } from "../json.ts";
 import { collect } from "../pages.ts";
+import { pastTime } from "../past-time.ts";
+import { compareJobs, readSorted, sortFields, sortOrder } from "./sorted-jobs.ts";
 import { listed, type RowsAnswer, shownRows } from "../formats/answers.ts";
 import { addWatchFlag, rowsKept, watchList, type WatchFlag } from "../live/watch-list.ts";
 import { COUNTS, countRows, JOBS, renderCounts } from "../render/jobs.ts";
@@ -20,6 +22,10 @@ interface JobsFlags extends WatchFlag {
   readonly node?: string;
   readonly name?: string;
   readonly submittedBy?: string;
+  readonly user?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly sort?: string;
   readonly limit: number;
   readonly all?: true;
   readonly count?: true;
@@ -28,6 +34,7 @@ interface JobsFlags extends WatchFlag {
 const LIMIT_DEFAULT = 50;
 
 export function declareJobs(command: Command, shell: Shell): void {
+  const since = (flag: string) => pastTime(flag, () => shell.context.nowMs());
   addWatchFlag(command)
     .addOption(
       new Option("--state <states>", "only in these states, several with commas")
@@ -40,6 +47,17 @@ export function declareJobs(command: Command, shell: Shell): void {
     .option("--node <name>", "only with tasks on this node", notEmpty("--node"))
     .option("--name <name>", "only with this name", notEmpty("--name"))
     .option("--submitted-by <name>", "only submitted by this caller", notEmpty("--submitted-by"))
+    .option("--user <name>", "the same as --submitted-by", notEmpty("--user"))
+    .option("--since <time>", "only submitted since then: 2h, 9:00, 2026-11-17", since("--since"))
+    .option("--until <time>", "only submitted before then", since("--until"))
+    .addOption(
+      new Option(
+        "--sort <field[:desc]>",
+        `by this instead of the newest first: ${sortFields.join(", ")}`,
+      )
+        .choices(sortFields.flatMap((field) => [field, `${field}:desc`]))
+        .argParser(sortOrder("--sort")),
+    )
     .option(
       "--limit <n>",
       "list at most this many",
@@ -55,6 +73,7 @@ Examples:
   busbar jobs --state pending,running
   busbar jobs --group nightly --label owner=ada --all
   busbar jobs --state failed -o name | xargs busbar rerun
+  busbar jobs --user ada --since 2h --sort took:desc
   busbar jobs --watch
   busbar jobs --count`,
     )
@@ -69,7 +88,8 @@ Examples:
 async function listJobs(session: Session, flags: JobsFlags): Promise<RowsAnswer> {
   const { items, more } = await readJobs(session, flags, limitOf(flags));
   if (more && session.format === "table") {
-    await session.note(`these are the newest ${items.length}; see more with --limit or --all`);
+    const which = flags.sort === undefined ? "newest" : "first";
+    await session.note(`these are the ${which} ${items.length}; see more with --limit or --all`);
   }
   return listed(JOBS, items, more);
 }
@@ -80,6 +100,8 @@ const limitOf = ({ all, limit }: JobsFlags): number =>
 async function readJobs(session: Session, flags: JobsFlags, limit: number) {
   const client = await session.client();
   const filter = toFilter(flags);
+  const { sort } = flags;
+  if (sort !== undefined) return readSorted(client, { filter, sort }, limit);
   return collect(limit, async (pageToken, wanted) => {
     const pageSize = Math.min(wanted, limits.pageSizeMax);
     const page = await client.listJobs({ filter, pageSize, pageToken });
@@ -109,19 +131,20 @@ function watchJobs(session: Session, flags: JobsFlags): Promise<number> {
     choose: (jobs) =>
       jobs
         .filter((job) => isWanted(job, flags))
-        .sort((a, b) => Number(b.id) - Number(a.id))
+        .sort((a, b) => compareJobs(a, b, flags.sort))
         .slice(0, limit),
   });
 }
 
 /** Events tell of all jobs of a group; the rest of the filter is held against each here. */
-function isWanted(
-  job: JobRow,
-  { state, group, label = {}, name, submittedBy }: JobsFlags,
-): boolean {
-  const { spec } = job;
+function isWanted(job: JobRow, flags: JobsFlags): boolean {
+  const { state, group, label = {}, name, since = 0, until = Infinity } = flags;
+  const submittedBy = userOf(flags);
+  const { spec, submittedAtMs } = job;
   return (
     (state === undefined || state.some((each) => each === job.state)) &&
+    submittedAtMs >= since &&
+    submittedAtMs < until &&
     (group === undefined || spec.group === group) &&
     (name === undefined || spec.name === name) &&
     (submittedBy === undefined || job.submittedBy === submittedBy) &&
@@ -129,10 +152,27 @@ function isWanted(
   );
 }
 
+function userOf({ submittedBy, user }: JobsFlags): string | undefined {
+  if (submittedBy !== undefined && user !== undefined && submittedBy !== user) {
+    throw invalid("--user", `"${user}" and "${submittedBy}" are two callers; give one`);
+  }
+  return submittedBy ?? user;
+}
+
 function toFilter(flags: JobsFlags): JobFilterInit {
-  const { state = [], label = {}, group, cluster, node, name, submittedBy } = flags;
+  const { state = [], label = {}, group, cluster, node, name, since, until } = flags;
   const labels = { ...label };
-  return { states: state.map(stateOf), group, labels, cluster, node, name, submittedBy };
+  return {
+    states: state.map(stateOf),
+    group,
+    labels,
+    cluster,
+    node,
+    name,
+    submittedBy: userOf(flags),
+    submittedFromMs: since === undefined ? undefined : BigInt(since),
+    submittedBeforeMs: until === undefined ? undefined : BigInt(until),
+  };
 }
 
 async function countJobs(session: Session, flags: JobsFlags): Promise<RowsAnswer> {

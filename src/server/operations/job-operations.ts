@@ -2,11 +2,13 @@ import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
 import { hasIndexes } from "../../core/model/job/job.ts";
 import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
+import { readJobOrder, TIME_RULE } from "../../core/state/jobs/job-order.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { isEverPossible, isNothingKnown } from "../../core/state/decide/tasks/check-possible.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { describeTaken } from "../views/explain-taken.ts";
 import { explainJob, queuedFor } from "../views/explain-job.ts";
@@ -37,7 +39,11 @@ export function createJobOperations(context: OperationContext): JobOperations {
 
     async listJobs(_caller, filter, page) {
       const below = PAGES.jobs.numberOf(page);
-      const list = new JobList<JobView>({ filter, size: pageSizeOf(page), below });
+      for (const name of ["submittedFromMs", "submittedBeforeMs"] as const) {
+        if (filter[name] !== undefined) checkRule(filter[name], name, TIME_RULE);
+      }
+      const order = readJobOrder(page.sort);
+      const list = new JobList<JobView>({ filter, size: pageSizeOf(page), below, order });
       const revision = await loop.readSlices((state) =>
         list.slice(state, (record) => viewJob(state, record, queueReasons)),
       );

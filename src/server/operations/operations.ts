@@ -67,6 +67,13 @@ export interface JobFilter {
   readonly node?: string | undefined;
   readonly name?: string | undefined;
   readonly submittedBy?: string | undefined;
+  readonly submittedFromMs?: number | undefined;
+  readonly submittedBeforeMs?: number | undefined;
+}
+
+/** A page of jobs, and its order. */
+export interface JobPage extends Page {
+  readonly sort?: string | undefined;
 }
 
 export interface SubmissionInput {

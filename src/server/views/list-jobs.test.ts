@@ -7,6 +7,7 @@ import { World } from "../../testing/world.ts";
 import { jobId } from "../../core/model/ids.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { limits } from "../../limits.ts";
+import { readJobOrder } from "../../core/state/jobs/job-order.ts";
 import { JobList } from "./list-jobs.ts";
 import { TaskList } from "./list-tasks.ts";
 import type { JobFilter } from "../operations/operations.ts";
@@ -33,7 +34,11 @@ function manyQueued(): World {
 }
 
 function listAll(world: World, filter: JobFilter, size: number = limits.pageSizeMax) {
-  const list = new JobList<number>({ filter, size, below: undefined });
+  return read(world, { filter, size, below: undefined });
+}
+
+function read(world: World, options: ConstructorParameters<typeof JobList>[0]) {
+  const list = new JobList<number>(options);
   let slices = 1;
   while (!list.slice(world.state, ({ job }) => job.id)) slices++;
   return { ids: list.found, slices, looks: list.looks, next: list.next, passed: list.passedOver };
@@ -195,5 +200,76 @@ describe("lists that are read in slices", () => {
     const refused = results.filter(({ status }) => status === "rejected");
     expect(refused).toMatchObject([{ reason: { code: "exhausted" } }]);
     await plane.close();
+  });
+});
+
+describe("a list by time of submission", () => {
+  const world = new World();
+  const half = Array.from({ length: JOBS / 2 }, () => ({}));
+  submit(world, half);
+  world.flush();
+  const laterMs = world.nowMs + 60_000;
+  world.nowMs = laterMs;
+  submit(world, half);
+  world.flush();
+  const count = (filter: JobFilter): number => {
+    let [found, below]: [number, number | undefined] = [0, undefined];
+    do {
+      const page = read(world, { filter, size: limits.pageSizeMax, below });
+      found += page.ids.length;
+      below = page.next;
+    } while (below !== undefined);
+    return found;
+  };
+
+  test("has those from then on, or from before", () => {
+    expect(count({ submittedFromMs: laterMs })).toBe(JOBS / 2);
+    expect(count({ submittedBeforeMs: laterMs })).toBe(JOBS / 2);
+    expect(count({ submittedFromMs: laterMs, submittedBeforeMs: laterMs })).toBe(0);
+    expect(count({ submittedFromMs: laterMs - 60_000, submittedBeforeMs: laterMs + 1 })).toBe(JOBS);
+  });
+
+  test("passes over blocks of other times", () => {
+    const { ids, passed, looks } = listAll(world, { submittedFromMs: laterMs + 1 });
+    expect({ ids, passed }).toEqual({ ids: [], passed: BLOCKS });
+    expect(looks).toBe(BLOCKS);
+    expect(listAll(world, { submittedBeforeMs: laterMs }).passed).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe("a list in an order", () => {
+  const world = new World();
+  const priorities = [5, 1, 5, 3, 9, 1];
+  submit(
+    world,
+    priorities.map((priority, at) => ({ priority, name: `job-${at}` })),
+  );
+  world.flush();
+  const sorted = (sort: string, size = 10) =>
+    read(world, { filter: {}, size, below: undefined, order: readJobOrder(sort) }).ids;
+
+  test("has the first in it, and of equal ones the newer first", () => {
+    expect(sorted("priority:desc")).toEqual([5, 3, 1, 4, 6, 2]);
+    expect(sorted("priority")).toEqual([6, 2, 4, 3, 1, 5]);
+    expect(sorted("priority:desc", 2)).toEqual([5, 3]);
+    expect(sorted("name:desc", 3)).toEqual([6, 5, 4]);
+  });
+
+  test("has what has no value last, whichever way", () => {
+    expect(sorted("ended")).toEqual([6, 5, 4, 3, 2, 1]);
+    expect(sorted("took:desc")).toEqual([6, 5, 4, 3, 2, 1]);
+  });
+
+  test("refuses an order that there is not", () => {
+    expect(() => readJobOrder("size")).toThrow(/sort: .*submitted, started, ended, took/);
+  });
+
+  test("looks at all it may look at, in slices, and shows no more than were asked for", () => {
+    const many = manyQueued();
+    const page = { filter: {}, size: 3, below: undefined, order: readJobOrder("name:desc") };
+    const { ids, slices, next } = read(many, page);
+    expect(slices).toBeGreaterThan(10);
+    expect(ids).toHaveLength(3);
+    expect(next).toBeGreaterThan(0); // More than one page is needed for them.
   });
 });

@@ -1,6 +1,7 @@
 import { clusterId, type JobId, nodeId } from "../../core/model/ids.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { type PreparedQuery, prepareQuery } from "../../core/state/jobs/job-index.ts";
+import type { JobOrder, SortKey } from "../../core/state/jobs/job-order.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
@@ -16,6 +17,8 @@ interface ListOptions {
   readonly size: number;
   /** Only jobs with smaller ids. */
   readonly below: number | undefined;
+  /** Undefined: the newest first. */
+  readonly order?: JobOrder | undefined;
 }
 
 /**
@@ -32,6 +35,8 @@ export class JobList<View> {
   /** What the text of a folded job must hold. */
   readonly #parts: readonly string[];
   #below: number | undefined;
+  /** Of those found, where there is an order. */
+  readonly #keys: SortKey[] = [];
   /** The first id of the block that is being looked at. */
   #block = -1;
 
@@ -49,11 +54,10 @@ export class JobList<View> {
 
   /** Looks at some; whether the page is complete. */
   slice(state: State, show: (record: JobRecord) => View): boolean {
-    const { size } = this.#options;
     const order = state.jobOrder;
     const until = Math.min(this.looks + limits.listSliceLooks, limits.listPageLooksMax);
     let at = this.#below === undefined ? order.length : lowerBound(order, this.#below);
-    while (at > 0 && this.looks < until && this.found.length < size) {
+    while (at > 0 && this.looks < until && !this.#isFull) {
       const id = order[at - 1] as JobId;
       this.looks++;
       if (!this.#enter(state, id)) {
@@ -64,10 +68,32 @@ export class JobList<View> {
       const record = this.#match(state, id);
       if (record === undefined) continue;
       this.looks += UNFOLDING_LOOKS;
-      this.found.push(show(record));
+      this.#take(record, show);
     }
     this.#below = at > 0 ? (order[at - 1] as number) + 1 : undefined;
-    return at === 0 || this.found.length >= size || this.looks >= limits.listPageLooksMax;
+    return at === 0 || this.#isFull || this.looks >= limits.listPageLooksMax;
+  }
+
+  /** In an order of its own a page looks at all that it may look at, and has the first of them. */
+  get #isFull(): boolean {
+    return this.#options.order === undefined && this.found.length >= this.#options.size;
+  }
+
+  #take(record: JobRecord, show: (record: JobRecord) => View): void {
+    const { order, size } = this.#options;
+    if (order === undefined) {
+      this.found.push(show(record));
+      return;
+    }
+    const key = order.keyOf(record);
+    // Of equal ones the newer is first, which came first.
+    const at = upperBound(this.#keys, (other) => order.compare(other, key) <= 0);
+    if (at >= size) return;
+    this.#keys.splice(at, 0, key);
+    this.found.splice(at, 0, show(record));
+    if (this.found.length <= size) return;
+    this.#keys.pop();
+    this.found.pop();
   }
 
   /** Whether the block of this job is worth looking at. */
@@ -144,12 +170,26 @@ export function lowerBound(order: readonly number[], id: number): number {
   return low;
 }
 
+/** How many at the beginning are before. */
+function upperBound(keys: readonly SortKey[], isBefore: (key: SortKey) => boolean): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(keys[middle])) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 function jobMatches(state: State, record: JobRecord, filter: JobFilter): boolean {
-  const { spec, submittedBy } = record.job;
+  const { spec, submittedBy, submittedAtMs } = record.job;
   const { states, group, labels, cluster, node, name } = filter;
   if (states !== undefined && states.length > 0 && !states.includes(record.progress.state)) {
     return false;
   }
+  if (submittedAtMs < (filter.submittedFromMs ?? -Infinity)) return false;
+  if (submittedAtMs >= (filter.submittedBeforeMs ?? Infinity)) return false;
   if (group !== undefined && spec.group !== group) return false;
   if (name !== undefined && spec.name !== name) return false;
   if (filter.submittedBy !== undefined && submittedBy !== filter.submittedBy) return false;

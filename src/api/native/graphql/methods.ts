@@ -69,7 +69,7 @@ export const METHODS: {
   getJob: read(GET_COST, (operations, { id }) => operations.getJob(id)),
   listJobs: read(LIST_COST, (operations, request) =>
     atTop("filter", async () =>
-      operations.listJobs(from.fromJobFilter(request.filter), from.fromPage(request)),
+      operations.listJobs(from.fromJobFilter(request.filter), from.fromJobPage(request)),
     ),
   ),
   countJobs: read(GET_COST, (operations, { group }) => operations.countJobs(group)),

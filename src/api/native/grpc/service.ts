@@ -49,7 +49,7 @@ export const busbarService = (
       getJob: async ({ id }, call) => jobs.toJob(await by(call).getJob(id)),
       listJobs: async (request, call) =>
         jobs.toJobPage(
-          await by(call).listJobs(from.fromJobFilter(request.filter), from.fromPage(request)),
+          await by(call).listJobs(from.fromJobFilter(request.filter), from.fromJobPage(request)),
         ),
       countJobs: async ({ group }, call) => jobs.toCountsAnswer(await by(call).countJobs(group)),
       listTasks: async (request, call) =>

@@ -7,6 +7,7 @@ import type {
   JobFilter as WireJobFilter,
   JobSpec,
   JobSubmission,
+  ListJobsRequest,
   ListNodesRequest,
   ListTasksRequest,
   PutGroupRequest,
@@ -22,6 +23,7 @@ import { invalid } from "../../../lib/errors.ts";
 import type {
   ChangeCondition,
   JobFilter,
+  JobPage,
   JobspecInput,
   JobUpdateInput,
   Operations,
@@ -90,6 +92,11 @@ export const fromPage = (wire: {
   pageToken: wire.pageToken,
 });
 
+export const fromJobPage = (wire: ListJobsRequest): JobPage => ({
+  ...fromPage(wire),
+  sort: wire.sort,
+});
+
 export function fromJobFilter(wire: WireJobFilter | undefined): JobFilter {
   if (wire === undefined) return {};
   const states = wire.states.map((state, at) => fromJobState(state, `filter.states[${at}]`));
@@ -101,6 +108,8 @@ export function fromJobFilter(wire: WireJobFilter | undefined): JobFilter {
     node: wire.node,
     name: wire.name,
     submittedBy: wire.submittedBy,
+    submittedFromMs: toOptional(wire.submittedFromMs, "filter.submittedFromMs"),
+    submittedBeforeMs: toOptional(wire.submittedBeforeMs, "filter.submittedBeforeMs"),
   };
 }
 

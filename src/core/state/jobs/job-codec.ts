@@ -68,6 +68,8 @@ export function waitingPrefix(terms: JobTerms): string {
 }
 
 const SUBMITTED_BY = '"submittedBy":';
+const SUBMITTED_AT = '"submittedAtMs":';
+const TIME_DIGITS_MAX = 16;
 const NAME = '"name":';
 
 /**
@@ -77,10 +79,16 @@ const NAME = '"name":';
 export function searchedTexts(text: string): {
   readonly name: string;
   readonly submittedBy: string;
+  readonly submittedAtMs: number;
 } {
   const name = text.indexOf(NAME) + NAME.length;
   const submitter = text.lastIndexOf(SUBMITTED_BY) + SUBMITTED_BY.length;
-  return { name: stringAt(text, name), submittedBy: stringAt(text, submitter) };
+  const time = text.lastIndexOf(SUBMITTED_AT) + SUBMITTED_AT.length;
+  return {
+    name: stringAt(text, name),
+    submittedBy: stringAt(text, submitter),
+    submittedAtMs: Number.parseInt(text.slice(time, time + TIME_DIGITS_MAX), 10),
+  };
 }
 
 function stringAt(text: string, at: number): string {

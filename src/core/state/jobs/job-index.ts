@@ -24,9 +24,11 @@ export interface IndexedJob {
   readonly name: string;
   readonly terms: Pick<JobTerms, "group" | "labels">;
   readonly submittedBy: string;
+  readonly submittedAtMs: number;
 }
 
-export const indexed = ({ spec, submittedBy }: Job): IndexedJob => ({
+export const indexed = ({ spec, submittedBy, submittedAtMs }: Job): IndexedJob => ({
+  submittedAtMs,
   name: spec.name,
   terms: spec.terms,
   submittedBy,
@@ -38,6 +40,8 @@ export interface IndexQuery {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly name?: string | undefined;
   readonly submittedBy?: string | undefined;
+  readonly submittedFromMs?: number | undefined;
+  readonly submittedBeforeMs?: number | undefined;
 }
 
 /** A query whose texts are hashed once. */
@@ -45,6 +49,8 @@ export interface PreparedQuery {
   readonly states: readonly number[] | undefined;
   readonly nameHash: number | undefined;
   readonly texts: readonly string[];
+  readonly fromMs: number;
+  readonly beforeMs: number;
 }
 
 const groupText = (group: string): string => `g\0${group}`;
@@ -57,6 +63,8 @@ export function prepareQuery({
   labels,
   name,
   submittedBy,
+  submittedFromMs = -Infinity,
+  submittedBeforeMs = Infinity,
 }: IndexQuery): PreparedQuery {
   const texts = Object.entries(labels ?? {}).map(([key, value]) => labelText(key, value));
   if (group !== undefined) texts.push(groupText(group));
@@ -66,13 +74,16 @@ export function prepareQuery({
     states: isAny ? undefined : states.map((state) => STATES.indexOf(state)),
     nameHash: name === undefined ? undefined : hash(name, 0),
     texts,
+    fromMs: submittedFromMs,
+    beforeMs: submittedBeforeMs,
   };
 }
 
 /**
  * Says of 4,096 neighbouring ids at once that no job among them can match, so that a list passes
  * them over. Names are hashes, one for each job; groups, labels and submitters share a Bloom filter
- * of 8 KiB; states are counted. 6 bytes for each job, however it is kept.
+ * of 8 KiB; states are counted, and the first and last time of submission are known. 6 bytes for each
+ * job, however it is kept.
  */
 export class JobIndex {
   readonly #blocks = new Map<number, IndexBlock>();
@@ -138,11 +149,16 @@ class IndexBlock {
   readonly #filter = new Uint32Array(FILTER_BITS / 32);
   readonly #states = new Uint16Array(STATES.length);
   #count = 0;
+  /** Of any job that was ever added. */
+  #firstMs = Infinity;
+  #lastMs = -Infinity;
   // Neighbours mostly have the same.
   #lastTerms: IndexedJob["terms"] | undefined = undefined;
   #lastSubmitter: string | undefined = undefined;
 
-  add(at: number, { name, terms, submittedBy }: IndexedJob): void {
+  add(at: number, { name, terms, submittedBy, submittedAtMs }: IndexedJob): void {
+    this.#firstMs = Math.min(this.#firstMs, submittedAtMs);
+    this.#lastMs = Math.max(this.#lastMs, submittedAtMs);
     this.names[at] = hash(name, 0);
     this.#count++;
     this.#step("pending", 1);
@@ -169,7 +185,8 @@ class IndexBlock {
     return --this.#count;
   }
 
-  mayHold({ states, nameHash, texts }: PreparedQuery): boolean {
+  mayHold({ states, nameHash, texts, fromMs, beforeMs }: PreparedQuery): boolean {
+    if (this.#lastMs < fromMs || this.#firstMs >= beforeMs) return false;
     if (states !== undefined && !states.some((state) => (this.#states[state] ?? 0) > 0))
       return false;
     if (nameHash !== undefined && !this.names.includes(nameHash)) return false;

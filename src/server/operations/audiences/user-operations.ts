@@ -11,6 +11,7 @@ import type { OpenWatch } from "../../watch/watch-format.ts";
 import type {
   ChangeCondition,
   JobFilter,
+  JobPage,
   JobUpdateInput,
   JobspecInput,
   OutputQuery,
@@ -42,10 +43,10 @@ export interface UserOperations {
     ask: TryInput,
   ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
   getJob(id: string): Promise<JobView>;
-  /** Newest first. A page may be short, even empty, and still have a next one. */
+  /** Newest first, or in an order. A page may be short, even empty, and still have a next one. */
   listJobs(
     filter: JobFilter,
-    page: Page,
+    page: JobPage,
   ): Promise<{
     readonly jobs: readonly JobView[];
     readonly nextPageToken?: string;

@@ -27,6 +27,7 @@ import type { NodeStateName } from "../../../../core/model/node/node.ts";
 import type { TaskStateName } from "../../../../core/model/progress.ts";
 import type {
   JobFilter,
+  JobPage,
   OutputQuery as ReadOutput,
   Page,
 } from "../../../../server/operations/operations.ts";
@@ -63,7 +64,7 @@ export const SubmitBody = Type.Unsafe<
 /** The same for the document, whose readers know `anyOf` better. */
 export const SubmitBodyShown = Type.Union([JobSubmission, ManySubmissions]);
 
-export const JobQuery = querySchema<JobFilter & Page>(ListJobsRequestSchema);
+export const JobQuery = querySchema<JobFilter & JobPage>(ListJobsRequestSchema);
 export const TaskQuery = querySchema<Page & { readonly states?: readonly TaskStateName[] }>(
   ListTasksRequestSchema,
   "jobId",
