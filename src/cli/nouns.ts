@@ -233,6 +233,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./nodes/agent.ts")).declareAgent,
   },
   {
+    name: "top",
+    group: MORE,
+    summary: "Show what runs and waits, live.",
+    load: async () => (await import("./top/top.ts")).declareTop,
+  },
+  {
     name: "stats",
     group: MORE,
     summary: "Show how the server is doing.",

@@ -2,7 +2,9 @@ import { Command } from "commander";
 import type { Context } from "./context.ts";
 import { toFailure } from "./failure.ts";
 import { addGlobalFlags, guessFormat } from "./globals.ts";
+import { AppError } from "../lib/errors.ts";
 import { nouns } from "./nouns.ts";
+import { meantCommand } from "./suggest/meant-command.ts";
 import { createShell, type Outcome, type Shell } from "./session.ts";
 import { refuseRepeatedFlags } from "./single-flags.ts";
 import { version } from "./service/version.ts";
@@ -74,6 +76,13 @@ export function createProgram(shell: Shell, output: HelpOutput): Command {
   program.addHelpCommand(
     new Command("help [command]").description("Show help for a command.").helpGroup("More:"),
   );
+  program.on("command:*", ([word = ""]: readonly string[]) => {
+    const meant = meantCommand(
+      word,
+      nouns.map(({ name }) => name),
+    );
+    throw new AppError("invalid_argument", `unknown command "${word}"${meant}`);
+  });
   program.hook("preSubcommand", (_, command) => declare(command, shell));
   return program;
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http2";
+import { GRPC_PORT, REST_PORT } from "../lib/address.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 import { GRPC } from "../lib/grpc/status-codes.ts";
 import type { CallError } from "./grpc/call-error.ts";
@@ -54,7 +55,7 @@ function messageOf(error: CallError, server: string): string {
     return `no answer in time; is busbar running at ${server}? start it with \`busbar up\``;
   }
   if (error.code === GRPC.UNAVAILABLE && !answered && isOtherProtocol(error.cause)) {
-    return `the program at ${server} does not speak gRPC; use the gRPC port that \`busbar up\` prints`;
+    return `${server} is not a gRPC port${otherPort(server)}`;
   }
   if (error.code === GRPC.UNAVAILABLE && !answered) {
     return `no connection; is busbar running at ${server}? start it with \`busbar up\``;
@@ -63,6 +64,14 @@ function messageOf(error: CallError, server: string): string {
     return `what listens at ${server} does not speak busbar's API of this version`;
   }
   return error.details === "" ? `the call failed with gRPC status ${error.code}` : error.details;
+}
+
+/** The REST port is the one that is mistaken for it: by default they are neighbours. */
+function otherPort(server: string): string {
+  const own = `of the two that \`busbar up\` prints: REST (${REST_PORT} by default) is for curl and browsers, gRPC (${GRPC_PORT}) for this`;
+  const isUsual = server.endsWith(`:${REST_PORT}`);
+  const typed = isUsual ? server.replace(/\d+$/, String(GRPC_PORT)) : "HOST:PORT";
+  return `, ${own}; write --server ${typed}`;
 }
 
 /** Bytes came that are not HTTP/2: it is the port of something else, like that of REST. */

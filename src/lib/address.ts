@@ -7,7 +7,10 @@ export interface Address {
 }
 
 /** Where clients look for a server that nothing names. */
-export const SERVER_DEFAULT = "127.0.0.1:7071";
+/** Where REST and gRPC are served unless told otherwise. */
+export const REST_PORT = 7070;
+export const GRPC_PORT = 7071;
+export const SERVER_DEFAULT = `127.0.0.1:${GRPC_PORT}`;
 
 /** Reads "127.0.0.1:7071", "name:7071" or "[::1]:7071". Port 0 means any free one. */
 export function parseAddress(text: string, field: string): Address {

@@ -7,7 +7,7 @@ import { listed } from "../formats/answers.ts";
 import { addWatchFlag, COUNTS_REFRESH_MS, watchList, type WatchFlag } from "../live/watch-list.ts";
 import { GROUPS, renderGroups } from "../render/groups.ts";
 import type { Answer, Session, Shell } from "../session.ts";
-import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
+import { refuseUnknownSubcommand } from "../suggest/unknown-subcommand.ts";
 
 interface SetFlags extends ConditionFlags {
   readonly weight?: number;

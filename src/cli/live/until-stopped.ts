@@ -30,5 +30,5 @@ export async function untilStopped(
 export interface StopSignal {
   readonly signal: AbortSignal;
   /** Ends it from inside: a key was pressed. */
-  stop(exitCode: number): void;
+  readonly stop: (exitCode: number) => void;
 }

@@ -13,7 +13,7 @@ import { NODES, renderNode } from "../render/nodes.ts";
 import { readNodeTasks } from "./node-tasks.ts";
 import type { NodeRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
-import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
+import { refuseUnknownSubcommand } from "../suggest/unknown-subcommand.ts";
 
 interface NodesFlags extends WatchFlag {
   readonly cluster?: string;

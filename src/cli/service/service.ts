@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { invalid } from "../../lib/errors.ts";
 import { notEmpty, oneOf } from "../flags.ts";
 import type { Answer, Session, Shell } from "../session.ts";
-import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
+import { refuseUnknownSubcommand } from "../suggest/unknown-subcommand.ts";
 import { unitNameOf, type UnitPart, unitText } from "./unit-text.ts";
 
 const PARTS = ["server", "agent"] as const satisfies readonly UnitPart[];

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { isLoopback, parseAddress } from "../../lib/address.ts";
+import { isLoopback, parseAddress, REST_PORT, SERVER_DEFAULT } from "../../lib/address.ts";
 import { invalid } from "../../lib/errors.ts";
 import { formatDuration } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
@@ -185,8 +185,13 @@ function checkSeed(policy: string, seed: number | undefined): void {
 function addServerFlags(command: Command): void {
   command
     .option("--data <dir>", "keep the data here", notEmpty("--data"), "./busbar-data")
-    .option("--http <address>", "serve REST and its docs here", address("--http"), "127.0.0.1:7070")
-    .option("--grpc <address>", "serve gRPC here", address("--grpc"), "127.0.0.1:7071")
+    .option(
+      "--http <address>",
+      "serve REST and its docs here",
+      address("--http"),
+      `127.0.0.1:${REST_PORT}`,
+    )
+    .option("--grpc <address>", "serve gRPC here", address("--grpc"), SERVER_DEFAULT)
     .option(
       "--insecure-listen",
       "let --http and --grpc be reached from other machines: whoever can may run anything here",

@@ -26,6 +26,8 @@ export type Input =
       readonly kind: "jobs";
       readonly jobs: readonly JobSubmissionInit[];
       readonly allowUnsatisfiable: boolean;
+      /** They were read from one: flags said nothing of them. */
+      readonly isFile?: true;
     }
   | { readonly kind: "jobspec"; readonly jobspec: SubmitJobspecInit };
 
@@ -61,7 +63,8 @@ export async function readInput(
   }
   if (flags.file !== undefined) {
     refuseOthers(flags, "--file", words);
-    return { kind: "jobs", jobs: await readFile(session, flags.file), allowUnsatisfiable };
+    const jobs = await readFile(session, flags.file);
+    return { kind: "jobs", jobs, allowUnsatisfiable, isFile: true };
   }
   const job = await toSubmission(flags, words, session);
   return { kind: "jobs", jobs: [job], allowUnsatisfiable };
@@ -122,15 +125,23 @@ async function readJobspec(
   };
 }
 
-export const submitInput = (client: BusbarClient, input: Input): Promise<SubmitJobsResponse> =>
-  unnumbered(input, () =>
-    input.kind === "jobspec"
-      ? client.submitJobspec(input.jobspec)
-      : client.submitJobs({
-          jobs: [...input.jobs],
-          allowUnsatisfiable: input.allowUnsatisfiable,
-        }),
-  );
+export async function submitInput(client: BusbarClient, input: Input): Promise<SubmitJobsResponse> {
+  try {
+    return await unnumbered(input, () =>
+      input.kind === "jobspec"
+        ? client.submitJobspec(input.jobspec)
+        : client.submitJobs({
+            jobs: [...input.jobs],
+            allowUnsatisfiable: input.allowUnsatisfiable,
+          }),
+    );
+  } catch (error) {
+    const spec = input.kind === "jobs" && input.isFile !== true ? input.jobs[0]?.spec : undefined;
+    if (spec === undefined) throw error;
+    const { clearerRefusal } = await import("../suggest/clearer-refusal.ts");
+    throw await clearerRefusal(client, spec, error);
+  }
+}
 
 /**
  * An error in the only job is told without counting it. What is said beside a jobspec is wrong in all

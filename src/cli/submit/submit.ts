@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import type { BusbarClient } from "../../client/client.ts";
+import { AppError } from "../../lib/errors.ts";
 import { addJobFlags } from "./job-flags.ts";
 import { toSubmittedRow } from "../json.ts";
 import { clean } from "../render/page.ts";
@@ -65,7 +67,9 @@ export function declareSubmit(command: Command, shell: Shell): void {
 
 async function submit(session: Session, input: Input, flags: SubmitFlags): Promise<Answer> {
   const client = await session.client();
+  const isNew = await isNewGroup(client, flags.group);
   const { jobs, revision } = await submitInput(client, input);
+  if (isNew) await session.note(`there was no group ${flags.group ?? ""}; this made it`);
   const rows = jobs.map(toSubmittedRow);
   await warn(session, rows);
   if (flags.wait !== true) {
@@ -81,6 +85,18 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
   }
   const { waitAndTell } = await import("../changes/wait-command.ts");
   return waitAndTell(session, rows, { revision, mayHaveEnded: endedAtOnce(input, rows) });
+}
+
+/** Asked before: a submission makes the groups that it names. */
+export async function isNewGroup(
+  client: BusbarClient,
+  group: string | undefined,
+): Promise<boolean> {
+  if (group === undefined) return false;
+  return client.countJobs({ group }).then(
+    () => false,
+    (error: unknown) => error instanceof AppError && error.code === "not_found",
+  );
 }
 
 /** "job 3", "job 3 (train/fit)", "job 3 (submitted before)". */

@@ -154,7 +154,7 @@ describe("constraint", () => {
   });
 
   const texts: readonly [string, string, string][] = [
-    ["- {", "priorities", "line 1, column 4: Flow map in block collection"],
+    ["- {", "priorities", 'line 1, column 4: a "{" above is not closed'],
     ["", "priorities", "line 1, column 1: has nothing in it"],
     ["a: 1", "priorities", "line 1, column 1: must be a list of 1 to 100 priorities"],
     ["- priority: 1.5", "priorities[0].priority", "line 1, column 13: must be a whole number"],

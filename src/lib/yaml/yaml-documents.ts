@@ -12,6 +12,7 @@ import {
   type Node,
   Parser,
 } from "yaml";
+import { plainWords } from "./plain-words.ts";
 import { NestingMeter } from "./yaml-nesting.ts";
 
 export interface YamlShape {
@@ -56,7 +57,9 @@ export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocument
     const documents: YamlDocument[] = [];
     for (const document of compose(text, shape, lines)) {
       const [problem] = document.errors;
-      if (problem !== undefined) throw new Refused(problem.pos[0], firstLine(problem.message));
+      if (problem !== undefined) {
+        throw new Refused(problem.pos[0], plainWords(firstLine(problem.message)));
+      }
       const indexed = { document, meant: indexOf(document) };
       if (!isEmpty(document)) documents.push(indexed);
     }
@@ -127,7 +130,9 @@ function* compose(text: string, shape: YamlShape, lines: LineCounter): Generator
 
 function* feed(parser: Parser, composer: Composer, lexeme: string): Generator<Document> {
   for (const token of parser.next(lexeme)) {
-    if (token.type === "error") throw new Refused(token.offset, firstLine(token.message));
+    if (token.type === "error") {
+      throw new Refused(token.offset, plainWords(firstLine(token.message)));
+    }
     yield* composer.next(token);
   }
 }

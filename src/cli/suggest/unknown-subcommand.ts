@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { invalid } from "../lib/errors.ts";
-import { nearest } from "../lib/nearest.ts";
+import { invalid } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
 
 /**
  * For a command that lists when called alone and has subcommands: `nodes drian x` must be taken

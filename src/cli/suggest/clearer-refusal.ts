@@ -1,0 +1,88 @@
+import type { BusbarClient } from "../../client/client.ts";
+import type { JobSubmissionInit } from "../../client/messages.ts";
+import { AppError } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { limits } from "../../limits.ts";
+
+type Spec = NonNullable<JobSubmissionInit["spec"]>;
+
+/** Flags by the kind of dependency that they ask for. */
+const FLAGS: Readonly<Record<string, string>> = {
+  afterok: "--after-ok",
+  afterany: "--after-any",
+  afternotok: "--after-not-ok",
+  after: "--after",
+  singleton: "--singleton",
+};
+
+/**
+ * What the server said about a job that was put together from flags, in the words of those flags, and
+ * with a name that was probably meant. Anything else stays as it is.
+ */
+export async function clearerRefusal(
+  client: BusbarClient,
+  spec: Spec,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof AppError)) return error;
+  if (error.code === "unschedulable") return withMeantNames(client, spec, error);
+  const [, at] = /^(?:jobs\[0\]\.)?(?:spec\.)?dependsOn\[(\d+)\]/.exec(error.field ?? "") ?? [];
+  if (at === undefined) return error;
+  const flag = FLAGS[spec.dependsOn?.[Number(at)]?.kind ?? ""];
+  return flag === undefined ? error : error.at(flag);
+}
+
+/** Nodes that are asked for names: what a person would look through is enough. */
+const NODES_ASKED = limits.pageSizeMax;
+
+async function withMeantNames(
+  client: BusbarClient,
+  spec: Spec,
+  error: AppError,
+): Promise<AppError> {
+  const { node, cluster } = spec.placement ?? {};
+  const nodes = await client.listNodes({ pageSize: NODES_ASKED }).then(
+    (page) => page.nodes,
+    () => [], // Without names there is no hint; why the job was refused is known.
+  );
+  const names = new Set(nodes.flatMap(({ capacity }) => Object.keys(capacity)));
+  const meant = [
+    node === undefined
+      ? undefined
+      : didYouMean(
+          "--node",
+          node,
+          nodes.map(({ name }) => name),
+        ),
+    cluster === undefined
+      ? undefined
+      : didYouMean("--cluster", cluster, [...new Set(nodes.map((each) => each.cluster))]),
+    ...Object.keys(spec.resources ?? {})
+      .filter((name) => !names.has(name))
+      .map((name) => didYouMean("--resource", name, [...names])),
+  ].filter((each) => each !== undefined);
+  if (meant.length === 0) return error;
+  return new AppError(error.code, `${meant.join(" ")} ${error.message}`, {
+    cause: error.cause,
+    saysWhere: true,
+  });
+}
+
+/** What other tools call these. */
+const ALIASES: Readonly<Record<string, string>> = {
+  cpus: "cpu",
+  core: "cpu",
+  cores: "cpu",
+  ncpus: "cpu",
+  mem: "memory",
+  ram: "memory",
+  gpus: "gpu",
+};
+
+function didYouMean(flag: string, word: string, known: readonly string[]): string | undefined {
+  if (known.includes(word)) return undefined;
+  const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined;
+  const meant = alias !== undefined && known.includes(alias) ? alias : nearest(word, known);
+  const what = flag === "--resource" ? "no node has" : `there is no ${flag.slice(2)}`;
+  return meant === undefined ? undefined : `${flag}: ${what} ${word}; did you mean ${meant}?`;
+}

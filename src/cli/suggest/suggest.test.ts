@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Refusal, serve } from "../../client/testing/serve.ts";
+import { nouns } from "../nouns.ts";
+import { runHere } from "../testing/context.ts";
+import { meantCommand } from "./meant-command.ts";
+
+describe("an unknown command", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["ps", "jobs"],
+    ["list", "jobs"],
+    ["sbatch", "submit"],
+    ["squeue", "jobs"],
+    ["status", "job ID, or busbar stats"],
+    ["kill 3", "cancel"],
+    ["log 3", "logs"],
+    ["jbos", "jobs"],
+  ];
+  for (const [line, want] of cases) {
+    test(`${line.split(" ")[0]} is ${want} here`, async () => {
+      const { code, stderr } = await runHere(line.split(" "));
+      const [word = ""] = line.split(" ");
+      expect([code, stderr]).toEqual([
+        2,
+        `busbar: unknown command "${word}"; did you mean busbar ${want}?\n`,
+      ]);
+    });
+  }
+
+  test("that is like none leads to the help", async () => {
+    expect((await runHere(["frobnicate"])).stderr).toBe(
+      'busbar: unknown command "frobnicate"; busbar help lists the commands\n',
+    );
+  });
+
+  test("leads only to commands that there are", () => {
+    const names = nouns.map(({ name }) => name);
+    for (const word of [
+      "scancel",
+      "sinfo",
+      "sacct",
+      "apply",
+      "resume",
+      "drain",
+      "htop",
+      "worker",
+    ]) {
+      const [, meant = ""] = /did you mean busbar ([\w-]+)/.exec(meantCommand(word, names)) ?? [];
+      expect(names).toContain(meant);
+    }
+  });
+});
+
+describe("a job that was refused", () => {
+  let server: Awaited<ReturnType<typeof serve>>;
+  const never = () => {
+    throw new Refusal(
+      "FAILED_PRECONDITION",
+      "nothing there is could ever run it",
+      "jobs[0]",
+      "unschedulable",
+    );
+  };
+  beforeAll(async () => {
+    server = await serve({
+      submitJobs: ({ jobs }) => {
+        const [job] = jobs;
+        if ((job?.spec?.dependsOn ?? []).length === 0) return never();
+        const field = `jobs[0].dependsOn[${(job?.spec?.dependsOn.length ?? 1) - 1}].on[0]`;
+        throw new Refusal("INVALID_ARGUMENT", `${field}: there is no job called "nosuch"`, field);
+      },
+      countJobs: ({ group }) => {
+        if (group === "new") throw new Refusal("NOT_FOUND", "there is no group new");
+        return {};
+      },
+      listNodes: () => ({
+        nodes: [
+          { name: "vm1", cluster: "default", capacity: { cpu: 2, memory: 4 } },
+          { name: "gpu-7", cluster: "red" },
+        ],
+      }),
+    });
+  });
+  afterAll(() => server.close());
+  const submit = async (line: string) =>
+    (await runHere(["--server", server.address, "submit", ...line.split(" "), "--", "true"]))
+      .stderr;
+
+  test("gets the name that was probably meant", async () => {
+    expect(await submit("--node vmm")).toContain("--node: there is no node vmm; did you mean vm1?");
+    expect(await submit("--cluster defualt")).toContain(
+      "no cluster defualt; did you mean default?",
+    );
+    expect(await submit("--resource cpus=1")).toContain("no node has cpus; did you mean cpu?");
+    expect(await submit("--resource mem=1")).toContain("no node has mem; did you mean memory?");
+    expect(await submit("--node vm1")).not.toContain("did you mean");
+    expect(await submit("--node other")).not.toContain("did you mean");
+  });
+
+  test("is told in the words of the flag", async () => {
+    expect(await submit("--after-ok nosuch")).toBe(
+      'busbar: --after-ok: there is no job called "nosuch"\n',
+    );
+    expect(await submit("--after-ok 1 --after-any nosuch")).toContain(
+      "--after-any: there is no job",
+    );
+  });
+});
+
+test("a group that a submission makes is told", async () => {
+  const server = await serve({
+    submitJobs: () => ({ jobs: [{ id: "1", existed: false }], revision: 1n }),
+    countJobs: ({ group }) => {
+      if (group === "new") throw new Refusal("NOT_FOUND", "there is no group new");
+      return {};
+    },
+  });
+  try {
+    const submit = (group: string) =>
+      runHere(["--server", server.address, "submit", "--group", group, "--", "true"]);
+    expect((await submit("new")).stderr).toBe("busbar: there was no group new; this made it\n");
+    expect((await submit("old")).stderr).toBe("");
+  } finally {
+    await server.close();
+  }
+});
