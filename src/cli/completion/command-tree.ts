@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { argumentKind, flagKind, type ValueKind } from "./server-values.ts";
 
 /** What completion knows about a command: read from the declarations, never written twice. */
 export interface CommandNode {
@@ -9,6 +10,8 @@ export interface CommandNode {
   readonly flags: readonly FlagNode[];
   /** Words its first argument may be. */
   readonly words: readonly string[];
+  /** Of which the server knows what its arguments may be. */
+  readonly values: ValueKind | undefined;
   readonly commands: readonly CommandNode[];
 }
 
@@ -18,6 +21,8 @@ export interface FlagNode {
   readonly summary: string;
   readonly takesValue: boolean;
   readonly choices: readonly string[];
+  /** Of which the server knows what it may be. */
+  readonly values: ValueKind | undefined;
 }
 
 export function toCommandNode(command: Command, parents: readonly string[] = []): CommandNode {
@@ -30,6 +35,7 @@ export function toCommandNode(command: Command, parents: readonly string[] = [])
       summary: option.description,
       takesValue: option.required || option.optional,
       choices: option.argChoices ?? [],
+      values: flagKind(option.long ?? "", path.slice(1)),
     }));
   const help = {
     long: "--help",
@@ -37,6 +43,7 @@ export function toCommandNode(command: Command, parents: readonly string[] = [])
     summary: "show help",
     takesValue: false,
     choices: [],
+    values: undefined,
   };
   return {
     path: path.join(" "),
@@ -44,6 +51,7 @@ export function toCommandNode(command: Command, parents: readonly string[] = [])
     summary: command.description(),
     flags: [...flags, help],
     words: command.registeredArguments[0]?.argChoices ?? [],
+    values: command.registeredArguments.length === 0 ? undefined : argumentKind(path.slice(1)),
     commands: command.commands.map((each) => toCommandNode(each, path)),
   };
 }

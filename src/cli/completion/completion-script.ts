@@ -1,8 +1,9 @@
 import { type CommandNode, type FlagNode, flatten } from "./command-tree.ts";
 
 /**
- * Completion scripts, written out in full: pressing Tab must not start a program. After "--", and
- * where a flag's value can be anything, shells fall back to file names.
+ * Completion scripts, written out in full: pressing Tab starts no program, unless ids or names are wanted
+ * that only the server knows. After "--", and where a flag's value can be anything, shells fall back to
+ * file names.
  */
 export function bashScript(root: CommandNode): string {
   const nodes = flatten(root);
@@ -14,21 +15,27 @@ export function bashScript(root: CommandNode): string {
       .filter((flag) => flag.takesValue)
       .map((flag) => {
         const patterns = namesOf(flag).map((name) => quote(`${node.path} ${name}`));
-        return `    ${patterns.join("|")}) words=${quote(flag.choices.join(" "))} ;;`;
+        const asked = flag.values === undefined ? "" : `; values=${flag.values}`;
+        return `    ${patterns.join("|")}) words=${quote(flag.choices.join(" "))}${asked} ;;`;
       }),
   );
   const lists = nodes.map((node) => {
     const words = [...node.commands.map((each) => each.name), ...node.words].join(" ");
     const flags = node.flags.flatMap(namesOf).join(" ");
-    return `    ${quote(node.path)}) words=${quote(words)} flags=${quote(flags)} ;;`;
+    const asked = node.values ?? "";
+    return `    ${quote(node.path)}) words=${quote(words)} flags=${quote(flags)} values=${quote(asked)} ;;`;
   });
   return `# Completion of busbar for bash. Load it with: source <(busbar completion bash)
+_busbar_values() {
+  "\${COMP_WORDS[0]}" \${server:+--server "$server"} completion --values "$1" 2>/dev/null </dev/null
+}
 _busbar() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}"
-  local at='${root.name}' words='-' flags='' index
+  local at='${root.name}' words='-' flags='' values='' server='' index
   COMPREPLY=()
   for ((index = 1; index < COMP_CWORD; index++)); do
     if [[ \${COMP_WORDS[index]} == -- ]]; then return; fi
+    if [[ \${COMP_WORDS[index]} == --server ]]; then server="\${COMP_WORDS[index + 1]}"; fi
     case "$at \${COMP_WORDS[index]}" in
 ${steps.join("\n")}
     esac
@@ -37,13 +44,15 @@ ${steps.join("\n")}
 ${values.join("\n")}
   esac
   if [[ $words != - ]]; then
+    if [[ -n $values ]]; then words="$(_busbar_values "$values")"; fi
     COMPREPLY=($(compgen -W "$words" -- "$current"))
     return
   fi
   case "$at" in
 ${lists.join("\n")}
   esac
-  if [[ $current == -* ]]; then words="$flags"; fi
+  if [[ $current == -* ]]; then words="$flags"
+  elif [[ -n $values ]]; then words="$words $(_busbar_values "$values")"; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _busbar ${root.name}
@@ -61,7 +70,8 @@ export function zshScript(root: CommandNode): string {
       .map((flag) => {
         const patterns = namesOf(flag).map((name) => quote(`${node.path} ${name}`));
         const choices = flag.choices.map(quote).join(" ");
-        const action = choices === "" ? "_files" : `compadd -- ${choices}`;
+        const known = choices === "" ? "_files" : `compadd -- ${choices}`;
+        const action = flag.values === undefined ? known : `_busbar_values ${flag.values}`;
         return `    ${patterns.join("|")}) ${action}; return ;;`;
       }),
   );
@@ -70,16 +80,21 @@ export function zshScript(root: CommandNode): string {
     const flags = node.flags.flatMap((flag) =>
       namesOf(flag).map((name) => quote(described({ name, summary: flag.summary }))),
     );
-    return `    ${quote(node.path)}) names=(${words}) flags=(${flags.join(" ")}) ;;`;
+    const asked = node.values ?? "";
+    return `    ${quote(node.path)}) names=(${words}) flags=(${flags.join(" ")}) values=${quote(asked)} ;;`;
   });
   return `#compdef busbar
 # Completion of busbar for zsh. Load it with: source <(busbar completion zsh)
+_busbar_values() {
+  compadd -- \${(f)"$("\${words[1]}" \${server:+--server} \${server} completion --values "$1" 2>/dev/null </dev/null)"}
+}
 _busbar() {
-  local at='${root.name}' index
+  local at='${root.name}' values='' server='' index
   local -a names flags
   local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}"
   for ((index = 2; index < CURRENT; index++)); do
     if [[ \${words[index]} == -- ]]; then _files; return; fi
+    if [[ \${words[index]} == --server ]]; then server="\${words[index+1]}"; fi
     case "$at \${words[index]}" in
 ${steps.join("\n")}
     esac
@@ -92,6 +107,9 @@ ${lists.join("\n")}
   esac
   if [[ $current == -* ]]; then
     _describe -o flag flags
+  elif [[ -n $values ]]; then
+    ((\${#names})) && _describe command names
+    _busbar_values $values
   elif ((\${#names})); then
     _describe command names
   else
@@ -122,6 +140,10 @@ export function fishScript(root: CommandNode): string {
       const both = `${seen}; and __fish_seen_subcommand_from ${each.name}`;
       lines.push(...each.flags.map((flag) => fishFlag(root.name, both, flag)));
     }
+    for (const each of [node, ...node.commands].filter(({ values }) => values !== undefined)) {
+      const both = each === node ? alone : `${seen}; and __fish_seen_subcommand_from ${each.name}`;
+      lines.push(`complete -c ${root.name} -f -n ${quote(both)} -a ${quote(asking(each.values))}`);
+    }
     for (const word of node.words)
       lines.push(`complete -c ${root.name} -f -n ${quote(seen)} -a ${word}`);
     lines.push(...node.flags.map((flag) => fishFlag(root.name, alone, flag)));
@@ -129,9 +151,14 @@ export function fishScript(root: CommandNode): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** fish runs what stands in parentheses when Tab is pressed. */
+const asking = (kind: string | undefined): string =>
+  `(busbar completion --values ${kind ?? ""} 2>/dev/null)`;
+
 function fishFlag(program: string, condition: string, flag: FlagNode): string {
   const short = flag.short === undefined ? "" : ` -s ${flag.short.slice(1)}`;
-  const choices = flag.choices.length === 0 ? " -r" : ` -x -a ${quote(flag.choices.join(" "))}`;
+  const words = flag.values === undefined ? flag.choices.join(" ") : asking(flag.values);
+  const choices = words === "" ? " -r" : ` -x -a ${quote(words)}`;
   const value = flag.takesValue ? choices : "";
   const names = `-l ${flag.long.slice(2)}${short}`;
   return `complete -c ${program} -n ${quote(condition)} ${names}${value} -d ${quote(flag.summary)}`;

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nouns } from "../nouns.ts";
 import { runHere } from "../testing/context.ts";
+import { startFakeServer } from "../testing/fake-server.ts";
 
 let bash = "";
 beforeAll(async () => {
@@ -10,7 +11,9 @@ beforeAll(async () => {
 
 /** What a real bash offers for the words, the last of which is being typed. */
 function offered(...words: string[]): readonly string[] {
+  // The command itself: it says what it was called with, as a value.
   const program = `${bash}
+busbar() { printf '%s-of-%s\\n' "$*" value | tr ' ' _; }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 _busbar
 printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -28,7 +31,9 @@ describe("bash", () => {
   test("offers commands, subcommands, flags and choices", () => {
     expect(offered("")).toEqual(expect.arrayContaining(nouns.map(({ name }) => name)));
     expect(offered("exp")).toEqual(["explain"]);
-    expect(offered("nodes", "")).toEqual(["show", "drain", "undrain", "set", "remove"]);
+    expect(offered("nodes", "")).toEqual(
+      expect.arrayContaining(["show", "drain", "undrain", "set", "remove"]),
+    );
     expect(offered("nodes", "drain", "--re")).toEqual(["--reason"]);
     expect(offered("submit", "--retr")).toEqual(["--retries", "--retry-backoff"]);
     expect(offered("--server", "x:1", "jobs", "--state", "p")).toEqual(["pending"]);
@@ -41,6 +46,21 @@ describe("bash", () => {
     expect(offered("submit", "--file", "")).toEqual([]);
     expect(offered("run", "--", "ls", "-")).toEqual([]);
     expect(offered("run", "l")).toEqual([]);
+  });
+
+  test("asks the server for ids and names", () => {
+    expect(offered("job", "")).toEqual(["completion_--values_jobs-of-value"]);
+    expect(offered("cancel", "1", "")).toEqual(["completion_--values_jobs-of-value"]);
+    expect(offered("nodes", "drain", "")).toEqual(["completion_--values_nodes-of-value"]);
+    expect(offered("nodes", "c")).toEqual(["completion_--values_nodes-of-value"]);
+    expect(offered("nodes", "dr")).toEqual(["drain"]);
+    expect(offered("submit", "--node", "")).toEqual(["completion_--values_nodes-of-value"]);
+    expect(offered("jobs", "--group", "")).toEqual(["completion_--values_groups-of-value"]);
+    expect(offered("scale", "")).toEqual(["completion_--values_services-of-value"]);
+    expect(offered("--server", "x:1", "cluster", "show", "")).toEqual([
+      "--server_x:1_completion_--values_clusters-of-value",
+    ]);
+    expect(offered("watch", "--after", "")).toEqual([]);
   });
 
   test("does not offer what is hidden", () => {
@@ -59,3 +79,25 @@ for (const shell of ["zsh", "fish"]) {
     expect((stdout.replaceAll(String.raw`'\''`, "").match(/'/g) ?? []).length % 2).toBe(0);
   });
 }
+
+describe("what the server knows", () => {
+  test("is printed one a line", async () => {
+    const server = await startFakeServer();
+    try {
+      const values = async (kind: string) =>
+        (await runHere(["--server", server.address, "completion", "--values", kind])).stdout;
+      expect((await values("jobs")).split("\n").slice(0, 2)).toEqual(["120", "119"]);
+      expect(await values("nodes")).toBe("rack1-7\n");
+      expect(await values("groups")).toBe("default\n");
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("is nothing, without a word, where no server answers", async () => {
+    const { code, stdout, stderr } = await runHere([
+      ...["--server", "127.0.0.1:1", "completion", "--values", "jobs"],
+    ]);
+    expect([code, stdout, stderr]).toEqual([0, "", ""]);
+  });
+});
