@@ -24,6 +24,16 @@ const besideCode: Plugin = {
   },
 };
 
+/** Commander starts programs only for commands that are files of their own: there are none here. */
+const withoutChildProcess: Plugin = {
+  name: "without-child-process",
+  resolveId: (id, importer) =>
+    id === "node:child_process" && /node_modules\/commander\//.test(importer ?? "")
+      ? "\0no-child-process"
+      : null,
+  load: (id) => (id === "\0no-child-process" ? "export default {};" : null),
+};
+
 function licenceOf(folder: string): string {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
     readonly name: string;
@@ -46,7 +56,7 @@ export default defineConfig({
     "reader-worker": "src/server/readers/reader-worker.ts",
   },
   platform: "node",
-  plugins: [besideCode],
+  plugins: [besideCode, withoutChildProcess],
   // No hashes: a server that runs while it is built again still finds what it has not loaded yet.
   output: { dir: "dist", chunkFileNames: "[name].js" },
 });

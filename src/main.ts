@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join, resolve } from "node:path";
@@ -19,10 +18,11 @@ import type {
 } from "./cli/context.ts";
 import type { Discovery } from "./agent/discovery/discovery.ts";
 import type { NodeFacts } from "./core/model/node/node-facts.ts";
-import { limits } from "./limits.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 
+const only = process.argv.slice(2).join(" ");
+if (only === "version") (await import("./system/print-version.ts")).printVersion();
 // Everything is loaded when it is needed, and after the cache is on: most commands are short.
 // Below the call of runCli only functions may be declared: a constant would not exist yet.
 enableCompileCache();
@@ -57,6 +57,7 @@ type Announce = (listening: Listening) => Promise<void>;
 async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
   const { createSystemClock } = await import("./system/clock.ts");
+  const { limits } = await import("./limits.ts");
   const { supervise } = await import("./system/supervise.ts");
   const { until } = await import("./system/until.ts");
   await checkEnforce(flags);
@@ -342,6 +343,7 @@ function startAgent(flags: UpFlags, server: string, level: LogLevel) {
     args.push("--keep-output", `${keep.runsMax},${keep.bytesMax}B,${keep.ageMsMax}ms`);
   for (const [key, value] of Object.entries(flags.taskEnv))
     args.push("--task-env", `${key}=${value}`);
+  const { spawn } = process.getBuiltinModule("node:child_process");
   return spawn(
     process.execPath,
     [

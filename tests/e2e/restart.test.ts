@@ -31,6 +31,26 @@ async function submit(...args: string[]): Promise<string> {
   return jobs[0]?.id ?? "none";
 }
 
+test("a list that is watched survives a restart of the server, and ends quietly", async () => {
+  site = new Site();
+  const server = await site.startServer();
+  const flags = ["--server", site.server, "jobs", "--watch", "--output", "json"];
+  const watching = site.start(flags);
+  const first = await submit("--hold", "--", "true");
+  await watching.prints(new RegExp(`"id":"${first}"`));
+  await server.end("SIGKILL");
+  await watching.prints(/lost the connection; trying again/);
+  await site.startServer();
+  const second = await submit("--hold", "--", "true");
+  await watching.prints(new RegExp(`"id":"${second}"`));
+  expect(await watching.end("SIGINT")).toBe(130);
+  const lines = watching.output.trimEnd().split("\n");
+  const values = lines.filter((line) => !line.startsWith("busbar: lost the connection"));
+  for (const line of values) expect(JSON.parse(line)).toHaveProperty("state");
+  const frame = await site.json<{ stats: { jobs: object } }>("top");
+  expect(frame.stats.jobs).toMatchObject({ pending: 2 });
+}, 120_000);
+
 describe("kill -9 in the middle of work", () => {
   test("of the server, with 300 tasks on two agents: all end, once", async () => {
     site = new Site();

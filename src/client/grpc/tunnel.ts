@@ -1,4 +1,3 @@
-import { request } from "node:http";
 import { type Duplex, duplexPair, pipeline } from "node:stream";
 import { type Address, formatAddress } from "../../lib/address.ts";
 
@@ -14,6 +13,8 @@ export function connectThrough(proxy: URL, to: Address): ServerStream {
   let socket: { readonly bytesRead: number } | undefined;
   const { username, password } = proxy;
   const auth = username === "" ? undefined : `${decode(username)}:${decode(password)}`;
+  // An import would load all of it, and undici, for every caller without a proxy, too.
+  const { request } = process.getBuiltinModule("node:http");
   const asked = request({
     host: proxy.hostname,
     port: proxy.port === "" ? 80 : proxy.port,
