@@ -36,12 +36,12 @@ test("a list that is watched survives a restart of the server, and ends quietly"
   const server = await site.startServer();
   const flags = ["--server", site.server, "jobs", "--watch", "--output", "json"];
   const watching = site.start(flags);
-  const first = await submit("--hold", "--", "true");
+  const first = await submit("--", "true");
   await watching.prints(new RegExp(`"id":"${first}"`));
   await server.end("SIGKILL");
   await watching.prints(/lost the connection; trying again/);
   await site.startServer();
-  const second = await submit("--hold", "--", "true");
+  const second = await submit("--", "true");
   await watching.prints(new RegExp(`"id":"${second}"`));
   expect(await watching.end("SIGINT")).toBe(130);
   const lines = watching.output.trimEnd().split("\n");

@@ -95,9 +95,8 @@ describe("what the server knows", () => {
   });
 
   test("is nothing, without a word, where no server answers", async () => {
-    const { code, stdout, stderr } = await runHere([
-      ...["--server", "127.0.0.1:1", "completion", "--values", "jobs"],
-    ]);
+    const line = "--server 127.0.0.1:1 completion --values jobs";
+    const { code, stdout, stderr } = await runHere(line.split(" "));
     expect([code, stdout, stderr]).toEqual([0, "", ""]);
   });
 });
