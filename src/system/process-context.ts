@@ -49,7 +49,11 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 function readKeys(handler: (key: string) => void): () => void {
   const { stdin } = process;
   if (!stdin.isTTY) return () => undefined;
-  const listener = (bytes: Buffer): void => handler(bytes.toString("utf8"));
+  const listener = (bytes: Buffer): void => {
+    const text = bytes.toString("utf8");
+    // Arrows and the like begin with an escape; of other keys several may come at once.
+    if (!text.startsWith("\u001b")) for (const key of text) handler(key);
+  };
   stdin.setRawMode(true);
   stdin.on("data", listener);
   stdin.resume();
