@@ -34,13 +34,13 @@ export interface ReceiveRequest extends ClusterSpeaker {
 export async function receive(
   { access, numbers, read, shown }: Receiving,
   { cluster, secret, jobsMax, receiver }: ReceiveRequest,
-): Promise<Readonly<Record<number, string>>> {
+): Promise<ReadonlyMap<number, string>> {
   if (secret === "") throw refuse.noSecret();
   const operations = await asCluster(access, { cluster, secret });
   const most = jobsMax > 0 ? Math.min(jobsMax, limits.receivedJobsMax) : limits.receivedJobsMax;
   const isVisible = shown && ((id: string): boolean => shown.isVisible(id, receiver));
   const { tasks } = await operations.listOffered(cluster, most, isVisible);
-  const jobs: Record<number, string> = {};
+  const jobs = new Map<number, string>();
   const received: string[] = [];
   let bytes = 0;
   for (const task of tasks) {
@@ -53,7 +53,7 @@ export async function receive(
     if (size > limits.receivedBytesMax) continue;
     bytes += size;
     if (bytes > limits.receivedBytesMax) break;
-    jobs[id] = record;
+    jobs.set(id, record);
     received.push(task.id);
   }
   shown?.show(received, receiver);

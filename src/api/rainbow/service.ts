@@ -1,3 +1,4 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import {
   MemoryGraph,
   ResponseSchema,
@@ -9,12 +10,13 @@ import { ANONYMOUS } from "../../core/access/principal.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { CallContext } from "../grpc/calls/call-context.ts";
 import { BytesMethod } from "../grpc/calls/bytes-method.ts";
+import { undecodable } from "../grpc/calls/codec.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import { message } from "../grpc/calls/wire-message.ts";
 import * as clusters from "./clusters.ts";
 import { decodeRegister, decodeSubmit } from "./wire/decode.ts";
-import { encodeRegistered, encodeSubmitted } from "./wire/encode.ts";
+import { encodeReceived, encodeRegistered, encodeSubmitted } from "./wire/encode.ts";
 import { JobNumbers } from "./wire/job-numbers.ts";
 import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
 import { asAnybody, type RainbowAccess } from "./operations.ts";
@@ -79,8 +81,8 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
         const status = wire.UpdateStateResponse_ResultType.UPDATE_STATE_SUCCESS;
         return message(wire.UpdateStateResponseSchema, { status });
       },
-      receiveJobs: (request, call) => received(receiving, request, call),
-      requestJobs: (request, call) => received(receiving, request, call),
+      receiveJobs: receiveMethod(receiving),
+      requestJobs: receiveMethod(receiving),
       acceptJobs: async ({ cluster, secret, jobids }) => {
         const isAll = await accept(receiving, { cluster, secret, jobs: jobids });
         const { SUCCESS, PARTIAL } = wire.AcceptJobsResponse_ResultType;
@@ -108,15 +110,18 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
 
 const DELETED = wire.DeleteResponse_ResultType.DELETE_SUCCESS;
 
-async function received(
-  receiving: Receiving,
-  { cluster, secret, maxJobs: jobsMax }: wire.ReceiveJobsRequest,
-  { peer: receiver }: CallContext,
-): Promise<wire.ReceiveJobsResponse> {
-  const jobs = await receive(receiving, { cluster, secret, jobsMax, receiver });
-  const { REQUEST_JOBS_SUCCESS, REQUEST_JOBS_NORESULTS } = wire.ReceiveJobsResponse_ResultType;
-  const status = Object.keys(jobs).length > 0 ? REQUEST_JOBS_SUCCESS : REQUEST_JOBS_NORESULTS;
-  return message(wire.ReceiveJobsResponseSchema, { requestId: "", jobs, status });
+const receiveMethod = (receiving: Receiving) =>
+  new BytesMethod(wire.ReceiveJobsResponseSchema, async (bytes, { peer: receiver }) => {
+    const { cluster, secret, maxJobs: jobsMax } = readReceive(bytes);
+    return encodeReceived(await receive(receiving, { cluster, secret, jobsMax, receiver }));
+  });
+
+function readReceive(bytes: Uint8Array): wire.ReceiveJobsRequest {
+  try {
+    return fromBinary(wire.ReceiveJobsRequestSchema, bytes);
+  } catch (error) {
+    throw undecodable(wire.ReceiveJobsRequestSchema, error);
+  }
 }
 
 const processed = ({ content }: wire.Request, count: number): wire.Response =>

@@ -93,10 +93,15 @@ function viewOffered(state: State, task: Task): OfferedTaskView {
   if (job === undefined || task.state.kind !== "offered") {
     throw new AppError("internal", `task ${task.jobId}.${task.index} is not offered`);
   }
+  const { spec } = job;
   return {
-    id: formatTaskId(job.id, task.index, job.spec.array !== undefined),
+    id: formatTaskId(job.id, task.index, spec.array !== undefined),
     attempt: task.attempt,
-    spec: showSpec(job.spec),
+    name: spec.name,
+    jobspec: spec.work.kind === "jobspec" ? spec.work.text : undefined,
+    get spec() {
+      return showSpec(spec);
+    },
     offeredAtMs: task.state.offeredAtMs,
   };
 }

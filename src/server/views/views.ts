@@ -138,7 +138,9 @@ export interface NewestTaskView extends Pick<
 export interface OfferedTaskView {
   readonly id: string;
   readonly attempt: number;
-  readonly spec: JobSpecView;
+  readonly name: string;
+  readonly jobspec: string | undefined; // of work that is one
+  readonly spec: JobSpecView; // made when it is asked for
   readonly offeredAtMs: number;
 }
 

@@ -233,7 +233,8 @@ function basics(by: () => string): Operations {
     async listOffered(cluster, max = 1) {
       find(clusters, "cluster", cluster);
       const { spec } = aJob();
-      const tasks = [{ id: "17", attempt: 1, spec, offeredAtMs: 5 }].slice(0, max);
+      const named = { name: spec.name, jobspec: undefined };
+      const tasks = [{ id: "17", attempt: 1, ...named, spec, offeredAtMs: 5 }].slice(0, max);
       return { tasks, total: 1, revision };
     },
     acceptTasks: async (_, ids) => ({

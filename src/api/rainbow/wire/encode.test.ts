@@ -1,5 +1,10 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { encodeRegistered, encodeSubmitted, REGISTER } from "./encode.ts";
+import { encodeReceived, encodeRegistered, encodeSubmitted, REGISTER } from "./encode.ts";
+import {
+  ReceiveJobsResponse_ResultType,
+  ReceiveJobsResponseSchema,
+} from "../../../gen/rainbow/v1/rainbow_pb.ts";
 import { readAs } from "../testing/wire.ts";
 
 const submitted = { jobId: 7, cluster: "keebler", clusters: [] };
@@ -62,4 +67,24 @@ test("a registration is read by the very first clients, which know no secret, an
   const exists = encodeRegistered({ status: REGISTER.EXISTS, token: "", secret: "" }, "any");
   expect(readAs(REGISTER_FIRST, exists)).toEqual({ status: 4, aside: 1 });
   expect(readAs(REGISTER_LATER, exists)).toEqual({ status: 4, aside: 1 });
+});
+
+test("jobs that are received are those of the message, whatever their number and length", () => {
+  const jobs = new Map([
+    [1, "{}"],
+    [300, "ü→\u{1f600}"],
+    [2_147_483_647, "x".repeat(20_000)],
+    [7, ""],
+  ]);
+  const {
+    jobs: read,
+    status,
+    requestId,
+  } = fromBinary(ReceiveJobsResponseSchema, encodeReceived(jobs));
+  expect({ read, status, requestId }).toEqual({
+    read: Object.fromEntries(jobs),
+    status: ReceiveJobsResponse_ResultType.REQUEST_JOBS_SUCCESS,
+    requestId: "",
+  });
+  expect(encodeReceived(new Map())).toHaveLength(0); // no results, which is 0
 });

@@ -45,6 +45,31 @@ export function encodeRegistered(
   return message.text(3, secret).number(4, status).end();
 }
 
+export const RECEIVE = { NORESULTS: 0, SUCCESS: 1 } as const;
+
+/** A ReceiveJobsResponse: many records at once, each written where it stands in the answer. */
+export function encodeReceived(jobs: ReadonlyMap<number, string>): Buffer {
+  const heads: Buffer[] = [];
+  let length = 0;
+  for (const [id, record] of jobs) {
+    const bytes = Buffer.byteLength(record);
+    const [key, size] = [varint(id), varint(bytes)];
+    const entry = 2 + key.length + size.length + bytes;
+    const head = Buffer.concat([TAG_OF_JOB, varint(entry), TAG_OF_ID, key, TAG_OF_RECORD, size]);
+    heads.push(head);
+    length += head.length + bytes;
+  }
+  const status = new Message().number(3, jobs.size > 0 ? RECEIVE.SUCCESS : RECEIVE.NORESULTS).end();
+  const answer = Buffer.allocUnsafe(length + status.length);
+  let [at, entries] = [0, 0];
+  for (const record of jobs.values()) {
+    at += heads[entries++]?.copy(answer, at) ?? 0;
+    at += answer.write(record, at);
+  }
+  status.copy(answer, at);
+  return answer;
+}
+
 /** Guards the bytes of one message while it is put together. Empty fields are left out. */
 class Message {
   readonly #parts: Buffer[] = [];
@@ -75,3 +100,8 @@ function varint(value: number): Buffer {
   }
   return Buffer.from([...bytes, rest]);
 }
+
+/** Field 2 of the answer is a map: entries of a number, field 1, and a text, field 2. */
+const TAG_OF_JOB = varint(2 * 8 + 2);
+const TAG_OF_ID = varint(1 * 8);
+const TAG_OF_RECORD = varint(2 * 8 + 2);

@@ -24,7 +24,7 @@ export async function toRecord(
   { id, cluster }: { readonly id: number; readonly cluster: string },
   read: ReadText,
 ): Promise<string> {
-  const { name, jobspec } = task.spec;
+  const { name, jobspec } = task;
   const text = jobspec ?? JSON.stringify(toNextgen(jobspecOf(task)));
   const line = await lineIn(text, read);
   const record = { id, cluster, name, jobspec: text, ...line };
@@ -51,6 +51,17 @@ async function lineIn(text: string, read: ReadText): Promise<CommandLine> {
   } catch {
     return NOTHING; // it came through a door with other rules
   }
+  const before = lines.get(jobspec);
+  if (before !== undefined) return before;
+  const line = lineOfJobspec(jobspec);
+  lines.set(jobspec, line);
+  return line;
+}
+
+/** Of texts that were read before: many jobs have the same one. */
+const lines = new WeakMap<Jobspec, CommandLine>();
+
+function lineOfJobspec(jobspec: Jobspec): CommandLine {
   const sent = sentWith(jobspec);
   if (sent !== undefined) return sent;
   const [only, ...others] = flattenTasks(jobspec);
