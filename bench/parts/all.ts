@@ -33,7 +33,7 @@ import { thinJobs, thinOutputs, thinScript } from "./l-link.ts";
 import { edgesMemory } from "./m-edges.ts";
 import { nexusEdges } from "./m-nexus.ts";
 import { nexusWatches } from "./m-watches.ts";
-import { rikInstances, rikLatency, rikWide } from "./n-rik.ts";
+import { rikInstances, rikLatency, rikUnread, rikWide } from "./n-rik.ts";
 import { sharesCore } from "./m-shares.ts";
 import { fluxArray, fluxSingle, slurmArray, slurmSingle } from "./l-lower.ts";
 
@@ -90,6 +90,7 @@ const cases: readonly Case[] = [
   nexusWatches,
   edgesMemory,
   rikInstances,
+  rikUnread,
   rikLatency,
   rikWide,
 ];

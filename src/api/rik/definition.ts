@@ -38,9 +38,19 @@ export function toValue(workload: WorkloadDefinition, job?: number): DefinitionV
   return { apiVersion, kind, name, spec, replicas };
 }
 
+// Of pods, whose orders do not depend on their jobs.
+const ORDERS = new WeakMap<WorkloadDefinition, string>();
+
 /** What a worker of rik is sent: it ends when something that it looks at is missing. */
-export const toOrder = (text: string, job: number): string =>
-  JSON.stringify(toValue(readWorkload(text), job));
+export function toOrder(text: string, job: number): string {
+  const workload = readWorkload(text);
+  if (workload.function !== undefined) return JSON.stringify(toValue(workload, job));
+  const known = ORDERS.get(workload);
+  if (known !== undefined) return known;
+  const order = JSON.stringify(toValue(workload, job));
+  ORDERS.set(workload, order);
+  return order;
+}
 
 const toContainer = ({ name, image, env, ports }: WorkloadContainer): object => ({
   name,

@@ -3,6 +3,7 @@ import { WorkerStatusSchema } from "../../gen/rik/v1/common_pb.ts";
 import { Controller as ControllerService } from "../../gen/rik/v1/controller_pb.ts";
 import { InstanceSchedulingSchema, Worker as WorkerService } from "../../gen/rik/v1/worker_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
+import { BytesMethod } from "../grpc/calls/bytes-method.ts";
 import type { CallContext } from "../grpc/calls/call-context.ts";
 import { PushedFrames } from "../grpc/calls/pushed-frames.ts";
 import { message } from "../grpc/calls/wire-message.ts";
@@ -10,8 +11,11 @@ import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import type { RikCallers } from "./callers.ts";
 import type { RikController, Controllers } from "./controllers/controllers.ts";
+import { SchedulingReader } from "./read-scheduling.ts";
 import { ANYBODY } from "./translate.ts";
 import type { RikWorkers } from "./workers/workers.ts";
+
+const NO_BYTES = new Uint8Array();
 
 export interface RikServicesOptions {
   readonly callers: RikCallers;
@@ -36,6 +40,7 @@ export function rikServices(options: RikServicesOptions): {
     const principal = callers.of(headers, "controller");
     return { principal, name: principal.name ?? ANYBODY };
   };
+  const scheduling = new SchedulingReader();
   return {
     worker: defineService(
       WorkerService,
@@ -60,10 +65,10 @@ export function rikServices(options: RikServicesOptions): {
     controller: defineService(
       ControllerService,
       {
-        scheduleInstance: async (request, context) => {
-          await controllers.schedule(request, asController(context), context);
-          return message(EmptySchema, {});
-        },
+        scheduleInstance: new BytesMethod(EmptySchema, async (bytes, context) => {
+          await controllers.schedule(scheduling.read(bytes), asController(context), context);
+          return NO_BYTES;
+        }),
         getStatusUpdates: new PushedFrames(WorkerStatusSchema, (_, context, sink) =>
           controllers.subscribe(asController(context), context, sink),
         ),

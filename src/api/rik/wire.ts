@@ -4,38 +4,43 @@ import {
   type WorkloadRequestKind,
   WorkerStatusSchema,
 } from "../../gen/rik/v1/common_pb.ts";
-import { InstanceSchedulingSchema } from "../../gen/rik/v1/worker_pb.ts";
 import { frameMessage } from "../../lib/grpc/frames.ts";
+import { fieldBytes, FrameWriter } from "../grpc/calls/frame-writer.ts";
 
 /** Who tells controllers of instances. */
 const SCHEDULER = "scheduler";
 
-export const orderFrame = (
+/** InstanceScheduling. */
+export function orderFrame(
   instanceId: string,
   definition: string,
   action: WorkloadRequestKind,
-): Buffer =>
-  frameMessage(
-    toBinary(
-      InstanceSchedulingSchema,
-      create(InstanceSchedulingSchema, { instanceId, definition, action }),
-    ),
-  );
+): Buffer {
+  const idBytes = Buffer.byteLength(instanceId);
+  const textBytes = Buffer.byteLength(definition);
+  const actionBytes = action === 0 ? 0 : 2;
+  return new FrameWriter(fieldBytes(idBytes) + fieldBytes(textBytes) + actionBytes)
+    .text(1, instanceId, idBytes)
+    .text(2, definition, textBytes)
+    .number(3, action)
+    .end();
+}
 
-export const instanceFrame = (
-  instanceId: string,
-  status: ResourceStatus,
-  metrics: string,
-): Buffer =>
-  frameMessage(
-    toBinary(
-      WorkerStatusSchema,
-      create(WorkerStatusSchema, {
-        identifier: SCHEDULER,
-        status: { case: "instance", value: { instanceId, status, metrics } },
-      }),
-    ),
-  );
+/** WorkerStatus with an InstanceMetric. */
+export function instanceFrame(instanceId: string, status: ResourceStatus, metrics: string): Buffer {
+  const idBytes = Buffer.byteLength(instanceId);
+  const metricsBytes = Buffer.byteLength(metrics);
+  const statusBytes = status === 0 ? 0 : 2;
+  const inside = statusBytes + fieldBytes(metricsBytes) + fieldBytes(idBytes);
+  const insideBytes = Math.max(2, fieldBytes(inside)); // it is there also when it is empty
+  return new FrameWriter(insideBytes + fieldBytes(SCHEDULER.length))
+    .inside(1, inside)
+    .number(1, status)
+    .text(2, metrics, metricsBytes)
+    .text(3, instanceId, idBytes)
+    .text(3, SCHEDULER, SCHEDULER.length)
+    .end();
+}
 
 /** A controller that is sent one without an address listens no more. */
 export const workerFrame = (

@@ -1,9 +1,12 @@
 import type { Revision } from "../../core/model/ids.ts";
 import { limits } from "../../limits.ts";
-import type { WatchEventView } from "../views/views.ts";
-import type { Commit } from "../loop/open-batch.ts";
-import type { KeptCommit } from "./kept-commit.ts";
-import { entriesOf, eventOf, type WatchSource } from "./watch-entries.ts";
+import { isJobEnded } from "../../core/model/progress.ts";
+import { showJob } from "../views/show.ts";
+import type { JobView } from "../views/views.ts";
+import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
+import { type KeptCommit, snapshotAt } from "./kept-commit.ts";
+import type { FollowedEvent } from "./watch-format.ts";
+import { entriesOf, eventOf, type WatchEntry, type WatchSource } from "./watch-entries.ts";
 
 /** A commit with its place in the history. */
 export interface Published {
@@ -12,7 +15,7 @@ export interface Published {
   readonly place: number;
 }
 
-type Hear = (event: WatchEventView) => void;
+type Hear = (event: FollowedEvent) => void;
 
 interface FollowersOptions {
   readonly source: WatchSource;
@@ -94,9 +97,23 @@ export class Followers {
     const { entries, revisions } = entriesOf(kept);
     const entry = entries[at];
     const revision: Revision = revisions[at] ?? kept.revision;
-    const event =
-      entry === undefined ? undefined : eventOf(kept, entry, revision, this.#options.source);
+    const event = this.#event(kept, entry, revision);
     if (event !== undefined) for (const hear of this.#all) hear(event);
+  }
+
+  #event(
+    kept: KeptCommit,
+    entry: WatchEntry | undefined,
+    revision: Revision,
+  ): FollowedEvent | undefined {
+    const { source } = this.#options;
+    if (entry === undefined) return undefined;
+    if (typeof entry === "number") {
+      const snapshot = snapshotAt(kept, entry, source.jobOf);
+      return snapshot && new FollowedJob(snapshot, revision);
+    }
+    const event = eventOf(kept, entry, revision, source);
+    return event?.kind === "job" ? undefined : event; // jobs are numbers
   }
 
   #schedule(): void {
@@ -106,5 +123,30 @@ export class Followers {
       this.#isScheduled = false;
       this.#tell(limits.followedEventsPerSliceMax);
     });
+  }
+}
+
+class FollowedJob {
+  readonly kind = "job";
+  readonly revision: Revision;
+  readonly #snapshot: JobSnapshot;
+  #shown: JobView | undefined;
+
+  constructor(snapshot: JobSnapshot, revision: Revision) {
+    this.#snapshot = snapshot;
+    this.revision = revision;
+  }
+
+  get id(): string {
+    return String(this.#snapshot.job.id);
+  }
+
+  get isEnded(): boolean {
+    return isJobEnded(this.#snapshot.progress);
+  }
+
+  get job(): JobView {
+    const { job, progress, only } = this.#snapshot;
+    return (this.#shown ??= showJob(job, progress, { only, revision: this.revision }));
   }
 }

@@ -65,3 +65,11 @@ export interface EventFollower {
   caughtUp(): Promise<void>;
   close(): void;
 }
+
+/** As watches are sent it. A job is shown when somebody looks: most only want to know which one it is. */
+export type FollowedEvent =
+  | Exclude<WatchEventView, { kind: "job" }>
+  | (Extract<WatchEventView, { kind: "job" }> & {
+      readonly id: string;
+      readonly isEnded: boolean;
+    });

@@ -5,6 +5,7 @@ import type { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Commit } from "../loop/open-batch.ts";
 import type { WatchEventView } from "../views/views.ts";
+import type { FollowedEvent } from "./watch-format.ts";
 import type { WatchHub } from "./watch-hub.ts";
 import { aCommit, aHub, aJob, aReader, jobs, submitted, watch } from "../testing/watch-hub.ts";
 
@@ -223,6 +224,20 @@ test("a follower hears every event before any watch, from when it came until it 
   following.close();
   hub.publish(aCommit(13));
   expect(heard).toHaveLength(3);
+});
+
+test("a follower is told which job it is and whether it ended, and sees it as watches do", () => {
+  const { hub, settle } = aHub();
+  const heard: FollowedEvent[] = [];
+  hub.follow((event) => void heard.push(event));
+  const reader = watch(hub);
+  settle();
+  hub.publish(aCommit(1, [aJob(7)]));
+  settle();
+  expect(heard).toMatchObject([{ kind: "job", id: "7", isEnded: false, revision: 1 }]);
+  const shown = reader.events.find((event) => event.kind === "job");
+  const [told] = heard;
+  expect(told?.kind === "job" && told.job).toEqual(shown?.job);
 });
 
 describe("followers of a commit with more events than a slice", () => {

@@ -9,6 +9,7 @@ import { mayConcern, nextBlock, revisionBefore, type WatchSource } from "./watch
 import type { WatchFilter } from "./watch-filter.ts";
 import type {
   EventFollower,
+  FollowedEvent,
   OpenWatch,
   WatchCaller,
   WatchFormat,
@@ -17,7 +18,6 @@ import type {
 import { WatchHistory } from "./watch-history.ts";
 import { WatchIndex } from "./watch-index.ts";
 import { WatchPlaces } from "./watch-places.ts";
-import type { WatchEventView } from "../views/views.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface WatchOptions {
@@ -112,7 +112,7 @@ export class WatchHub {
   }
 
   /** Calls for every event from now on, before any watch is sent it. */
-  follow(hear: (event: WatchEventView) => void): EventFollower {
+  follow(hear: (event: FollowedEvent) => void): EventFollower {
     this.#followers.add(hear);
     const revision = (): Revision => this.#heard;
     return {

@@ -1,12 +1,12 @@
 import type { Principal } from "../../../core/access/principal.ts";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
-import type { WorkloadScheduling } from "../../../gen/rik/v1/controller_pb.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { CallContext } from "../../grpc/calls/call-context.ts";
 import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
 import { answersPing } from "../../grpc/ping.ts";
+import type { SchedulingRequest } from "../read-scheduling.ts";
 import { deafController } from "../status.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { RikWorkers } from "../workers/workers.ts";
@@ -80,7 +80,7 @@ export class Controllers {
    * Throws only when nothing could be stored, or to wake a controller that hears nothing any more.
    */
   async schedule(
-    request: WorkloadScheduling,
+    request: SchedulingRequest,
     who: RikController,
     context: CallContext,
   ): Promise<void> {
@@ -99,7 +99,7 @@ export class Controllers {
   }
 
   async #create(
-    { instanceId: id, workloadId, definition }: WorkloadScheduling,
+    { instanceId: id, workloadId, definition }: SchedulingRequest,
     { principal, name: controller }: RikController,
     { connection }: CallContext,
   ): Promise<void> {

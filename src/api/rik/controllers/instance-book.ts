@@ -1,7 +1,8 @@
 import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { limits } from "../../../limits.ts";
-import type { JobView, WatchEventView } from "../../../server/views/views.ts";
+import type { JobView } from "../../../server/views/views.ts";
+import type { FollowedEvent } from "../../../server/watch/watch-format.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
@@ -44,8 +45,8 @@ export class InstanceBook {
     workloads: Iterable<RikWorkload>,
     hear: (instance: RikInstance) => void,
   ): Promise<void> {
-    const early: WatchEventView[] = [];
-    let take = (event: WatchEventView): void => void early.push(event);
+    const early: FollowedEvent[] = [];
+    let take = (event: FollowedEvent): void => void early.push(event);
     const follower = this.#operations.follow((event) => take(event));
     this.#close = () => follower.close();
     try {
@@ -221,12 +222,14 @@ export class InstanceBook {
     this.#put(newInstance({ controller, id: spec.name, workloadId, jobId, state, isOver }));
   }
 
-  #happened(event: WatchEventView): void {
+  #happened(event: FollowedEvent): void {
     if (event.kind === "task") {
       const instance = this.#byJob.get(event.task.jobId);
       if (instance !== undefined) this.change(instance, stateOfTask(event.task));
-    } else if (event.kind === "job") this.#jobChanged(event.job);
-    else if (event.kind === "service" && event.service.state === "removing") {
+    } else if (event.kind === "job") {
+      // What becomes of an instance that is known is told by its task, until it ends.
+      if (event.isEnded || !this.#byJob.has(event.id)) this.#jobChanged(event.job);
+    } else if (event.kind === "service" && event.service.state === "removing") {
       this.#serviceEnds(event.service.name);
     } else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
   }

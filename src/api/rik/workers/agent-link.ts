@@ -1,18 +1,24 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { SERVER } from "../../../core/access/principal.ts";
 import {
+  type AgentMessage,
   AgentMessageSchema,
+  HealthSchema,
+  HeartbeatSchema,
+  HelloSchema,
+  OutputChunkSchema,
+  ReportsSchema,
+  type RunEvent,
   type ServerMessage,
   type Work,
 } from "../../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../../limits.ts";
 import type { AgentPeer } from "../../../server/sessions/agent-session.ts";
 import type { AgentSessions } from "../../../server/sessions/agent-sessions.ts";
+import { message } from "../../grpc/calls/wire-message.ts";
 
-type Said = NonNullable<MessageInitShape<typeof AgentMessageSchema>["message"]>;
-type HelloInit = Extract<Said, { case: "hello" }>["value"];
-type Reports = Extract<Said, { case: "reports" }>["value"];
-export type RunEventInit = NonNullable<NonNullable<Reports>["events"]>[number];
+type Said = AgentMessage["message"];
+type HelloInit = MessageInitShape<typeof HelloSchema>;
 
 export interface AgentLinkOptions {
   readonly sessions: AgentSessions;
@@ -21,7 +27,7 @@ export interface AgentLinkOptions {
   readonly onWelcome: () => void;
   readonly onWork: (work: Work) => void;
   /** These events are durable. */
-  readonly onDurable: (events: readonly RunEventInit[]) => void;
+  readonly onDurable: (events: readonly RunEvent[]) => void;
   /** It is over, not by `close`. `isFinal`: another one would be refused, too. */
   readonly onOver: (reason: string, isFinal: boolean) => void;
 }
@@ -34,8 +40,8 @@ export class AgentLink {
   readonly #options: AgentLinkOptions;
   readonly #stream: ReturnType<AgentSessions["open"]>;
   #phase: "greeting" | "open" | "over" = "greeting";
-  #waiting: RunEventInit[] = [];
-  readonly #inFlight = new Map<number, readonly RunEventInit[]>();
+  #waiting: RunEvent[] = [];
+  readonly #inFlight = new Map<number, readonly RunEvent[]>();
   #seq = 0;
   #isDue = false;
   #sickness = "";
@@ -50,10 +56,10 @@ export class AgentLink {
       close: () => queueMicrotask(() => this.#end("the server ended it", false)),
     };
     this.#stream = options.sessions.open(peer);
-    this.#say({ case: "hello", value: options.hello });
+    this.#say({ case: "hello", value: create(HelloSchema, options.hello) });
   }
 
-  report(event: RunEventInit): void {
+  report(event: RunEvent): void {
     this.#waiting.push(event);
     this.#flushSoon();
   }
@@ -66,7 +72,7 @@ export class AgentLink {
 
   /** The worker has given a sign of life. */
   beat(): void {
-    if (this.#phase === "open") this.#say({ case: "heartbeat", value: {} });
+    if (this.#phase === "open") this.#say({ case: "heartbeat", value: create(HeartbeatSchema) });
   }
 
   close(): void {
@@ -81,9 +87,9 @@ export class AgentLink {
     this.#options.onOver(reason, isFinal);
   }
 
-  #hear({ message }: ServerMessage): void {
+  #hear({ message: heard }: ServerMessage): void {
     if (this.#phase === "over") return;
-    switch (message.case) {
+    switch (heard.case) {
       case "welcome":
         this.#phase = "open";
         this.#options.onWelcome();
@@ -91,15 +97,19 @@ export class AgentLink {
         this.#flushSoon();
         return;
       case "work":
-        return this.#options.onWork(message.value);
+        return this.#options.onWork(heard.value);
       case "ack":
-        return this.#acknowledged(message.value.seq);
+        return this.#acknowledged(heard.value.seq);
       case "goodbye":
-        return this.#end(message.value.reason, !message.value.retry);
+        return this.#end(heard.value.reason, !heard.value.retry);
       case "output":
         return this.#say({
           case: "output",
-          value: { request: message.value.request, eof: true, error: NO_OUTPUT },
+          value: create(OutputChunkSchema, {
+            request: heard.value.request,
+            eof: true,
+            error: NO_OUTPUT,
+          }),
         });
       case "heartbeat":
       case "specPart":
@@ -112,7 +122,7 @@ export class AgentLink {
   #tellHealth(): void {
     if (this.#sickness === this.#toldSickness) return;
     this.#toldSickness = this.#sickness;
-    this.#say({ case: "health", value: { sickness: this.#sickness } });
+    this.#say({ case: "health", value: create(HealthSchema, { sickness: this.#sickness }) });
   }
 
   /** Acks are cumulative. */
@@ -137,12 +147,13 @@ export class AgentLink {
     if (this.#phase !== "open") return;
     const events = this.#waiting.splice(0, limits.reportEventsPerMessageMax);
     this.#inFlight.set(++this.#seq, events);
-    this.#say({ case: "reports", value: { seq: this.#seq, events } });
+    this.#say({ case: "reports", value: message(ReportsSchema, { seq: this.#seq, events }) });
     this.#flushSoon();
   }
 
-  #say(message: Said): void {
-    if (this.#phase !== "over") this.#stream.message(create(AgentMessageSchema, { message }));
+  #say(said: Said): void {
+    if (this.#phase === "over") return;
+    this.#stream.message(message(AgentMessageSchema, { message: said }));
   }
 }
 

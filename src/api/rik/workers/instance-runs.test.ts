@@ -1,10 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { EndCause, WorkSchema } from "../../../gen/busbar/v1/agent_pb.ts";
+import { EndCause, type RunEvent, WorkSchema } from "../../../gen/busbar/v1/agent_pb.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { FakeClock } from "../../../testing/fake-clock.ts";
 import { POD } from "../testing/rik-bed.ts";
-import type { RunEventInit } from "./agent-link.ts";
 import { InstanceRuns } from "./instance-runs.ts";
 
 const functionAt = (port: number): string =>
@@ -23,7 +22,7 @@ const functionAt = (port: number): string =>
 function aWorker() {
   const clock = new FakeClock();
   const orders: string[] = [];
-  const events: RunEventInit[] = [];
+  const events: RunEvent[] = [];
   const silent: string[] = [];
   const runs = new InstanceRuns({
     clock,
@@ -74,7 +73,7 @@ test("an order to destroy is repeated at growing intervals until it is acknowled
   runs.heard("i-1", ResourceStatus.TERMINATED);
   clock.advance(600_000);
   expect(orders.filter((order) => order === "destroy i-1").length).toBe(2);
-  expect([ends(), silent]).toEqual([[[1, EndCause.STOPPED, undefined]], []]);
+  expect([ends(), silent]).toEqual([[[1, EndCause.STOPPED, ""]], []]);
 });
 
 test("one that is never acknowledged is asked for a limited number of times, then it counts as gone", () => {
@@ -87,5 +86,5 @@ test("one that is never acknowledged is asked for a limited number of times, the
   expect(ends()).toEqual([]);
   clock.advance(20_000);
   expect(orders.length).toBe(4);
-  expect([ends(), silent]).toEqual([[[1, EndCause.STOPPED, undefined]], ["i-1"]]);
+  expect([ends(), silent]).toEqual([[[1, EndCause.STOPPED, ""]], ["i-1"]]);
 });

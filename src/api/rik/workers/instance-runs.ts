@@ -1,11 +1,21 @@
+import { create } from "@bufbuild/protobuf";
 import { readWorkload } from "../../../core/model/job/workload/workload.ts";
-import { EndCause, type RunId, type Work } from "../../../gen/busbar/v1/agent_pb.ts";
+import {
+  EndCause,
+  EndedSchema,
+  type RunEvent,
+  RunEventSchema,
+  type RunId,
+  RunIdSchema,
+  StartedSchema,
+  type Work,
+} from "../../../gen/busbar/v1/agent_pb.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import { message } from "../../grpc/calls/wire-message.ts";
 import { portUsed, toOrder } from "../definition.ts";
-import type { RunEventInit } from "./agent-link.ts";
 
 /** When an order to destroy an instance is repeated, and how often. */
 export interface DestroyTimes {
@@ -18,7 +28,7 @@ export interface InstanceRunsOptions {
   readonly destroyTimes: DestroyTimes;
   readonly create: (instanceId: string, definition: string) => void;
   readonly destroy: (instanceId: string, definition: string) => void;
-  readonly report: (event: RunEventInit) => void;
+  readonly report: (event: RunEvent) => void;
   /** A worker that was asked often enough to destroy an instance has not answered. */
   readonly onSilent: (instanceId: string) => void;
 }
@@ -57,7 +67,7 @@ export class InstanceRuns {
   readonly #queue = new Map<string, InstanceRun>();
   readonly #ports = new Set<number>();
   /** Ends that are not durable yet. */
-  readonly #ended = new Map<string, RunEventInit>();
+  readonly #ended = new Map<string, RunEvent>();
   #underWay = 0;
 
   constructor(options: InstanceRunsOptions) {
@@ -66,9 +76,7 @@ export class InstanceRuns {
 
   /** All that this worker has, and whose ends nobody has taken yet. */
   get known(): readonly Run[] {
-    const ended = [...this.#ended.values()].flatMap(({ id }) =>
-      id === undefined ? [] : [id as Run],
-    );
+    const ended = [...this.#ended.values()].flatMap(({ id }) => (id === undefined ? [] : [id]));
     return [...[...this.#runs.values()].map(({ id }) => id), ...ended];
   }
 
@@ -92,9 +100,9 @@ export class InstanceRuns {
     for (const event of this.#ended.values()) this.#options.report(event);
   }
 
-  durable(events: readonly RunEventInit[]): void {
+  durable(events: readonly RunEvent[]): void {
     for (const { id, event } of events) {
-      if (event?.case === "ended" && id !== undefined) this.#ended.delete(keyOf(id as Run));
+      if (event?.case === "ended" && id !== undefined) this.#ended.delete(keyOf(id));
     }
   }
 
@@ -181,7 +189,8 @@ export class InstanceRuns {
   }
 
   #tellStarted({ id, startedAtMs }: InstanceRun): void {
-    this.#options.report({ id, event: { case: "started", value: { startedAtMs } } });
+    const value = message(StartedSchema, { startedAtMs });
+    this.#options.report(eventOf(id, { case: "started", value }));
   }
 
   #failed(run: InstanceRun): void {
@@ -235,10 +244,9 @@ export class InstanceRuns {
   }
 
   #end(id: Run, end: Ended): void {
-    const { job, index, attempt } = id;
-    const value = { startedAtMs: 0, endedAtMs: this.#options.clock.nowMs(), ...end };
-    const event: RunEventInit = { id: { job, index, attempt }, event: { case: "ended", value } };
-    this.#specs.delete(job); // an instance is the only task of its job
+    const value = create(EndedSchema, { endedAtMs: this.#options.clock.nowMs(), ...end });
+    const event = eventOf(id, { case: "ended", value });
+    this.#specs.delete(id.job); // an instance is the only task of its job
     this.#ended.set(keyOf(id), event);
     this.#options.report(event);
   }
@@ -250,6 +258,9 @@ interface Ended {
   readonly exitCode?: number;
   readonly startedAtMs?: number;
 }
+
+const eventOf = ({ job, index, attempt }: Run, event: RunEvent["event"]): RunEvent =>
+  message(RunEventSchema, { id: message(RunIdSchema, { job, index, attempt }), event });
 
 const nothing = (): void => undefined;
 

@@ -40,6 +40,8 @@ export interface WorkerParts {
 /** Nodes of workers are in the cluster that nobody named, as other nodes are. */
 const CLUSTER = "default";
 const PROGRAM = "rik worker";
+/** A worker may send thousands of statuses in a second; each is a sign of life, and few of them are enough. */
+const BEAT_MS_MIN = 1_000;
 
 /**
  * One worker of rik, from its registration to the end of its stream: a node of Busbar, for which it speaks as an
@@ -62,6 +64,8 @@ export class Worker {
   #metrics = "null";
   #status: ResourceStatus = ResourceStatus.PENDING;
   #heardMs: number;
+  /** When its node was last said to be there. */
+  #beatMs = 0;
   #cancelReopen: () => void = () => undefined;
   #isOver = false;
 
@@ -165,6 +169,8 @@ export class Worker {
 
   #heard(): void {
     this.#heardMs = this.#parts.clock.nowMs();
+    if (this.#heardMs - this.#beatMs < BEAT_MS_MIN) return;
+    this.#beatMs = this.#heardMs;
     this.#link?.beat();
   }
 

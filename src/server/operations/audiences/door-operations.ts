@@ -4,8 +4,8 @@ import type { DoorRecord, DoorRecordPut } from "../../../core/model/door-record.
 import type { Note } from "../../../core/model/note.ts";
 import type { NotePut } from "../../../core/state/command.ts";
 import type { ChosenJobView } from "../../views/satisfy-view.ts";
-import type { NewestTaskView, WatchEventView } from "../../views/views.ts";
-import type { EventFollower } from "../../watch/watch-format.ts";
+import type { NewestTaskView } from "../../views/views.ts";
+import type { EventFollower, FollowedEvent } from "../../watch/watch-format.ts";
 import type { ChosenJobInput, NewestTasksQuery, OutputQuery, TaskPlace } from "../operations.ts";
 
 /** What doors need to serve their callers, and no caller asks for by itself. */
@@ -24,7 +24,7 @@ export interface DoorOperations {
    * Calls for every event of every kind when it is durable, before any watch is sent it: for what a
    * door has to find by other names. The call is made on the deciding thread, and must be short.
    */
-  follow(hear: (event: WatchEventView) => void): EventFollower;
+  follow(hear: (event: FollowedEvent) => void): EventFollower;
   /**
    * Gives a node a share of a job's energy, of at most so many watt-seconds. Refused with `permission_denied` unless
    * a scheduler outside assigns shares.
