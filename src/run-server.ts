@@ -18,6 +18,7 @@ import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { LinkTimes } from "./core/model/node/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import { createWorkers } from "./go-schedule-workers.ts";
+import { openOidcGuard } from "./nexus-oidc.ts";
 import {
   isRikOnMain,
   openRik,
@@ -76,6 +77,8 @@ interface NexusDoor {
   /** Of its REST gateway, and of pages that may call it. */
   readonly rest: string;
   readonly origins: readonly string[];
+  /** Describes the OpenID provider whose tokens its callers show; undefined: they are asked for nothing. */
+  readonly oidcFile?: string | undefined;
   readonly isInsecure: boolean;
   /** Whether another scheduler assigns shares of jobs with energy. */
   readonly isSchedulerExternal: boolean;
@@ -276,7 +279,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
 /** The same tree by the routes of its data model. */
 async function openGateway(
   { operations }: ControlPlane,
-  { nexus: door, hostNames, logger }: ServerOptions,
+  { nexus: door, hostNames, clock, logger }: ServerOptions,
   {
     nexus,
     traffic,
@@ -289,10 +292,11 @@ async function openGateway(
 ): Promise<HttpListener | undefined> {
   if (nexus === undefined || door === undefined) return undefined;
   const { createNexusGateway } = await import("./api/nexus/gateway/gateway.ts");
-  const { rest: address, origins } = door;
+  const { rest: address, origins, oidcFile } = door;
   const { routes } = nexus;
+  const guard = await openOidcGuard(oidcFile, { clock, logger });
   return open(
-    createNexusGateway({ operations, address, hostNames, origins, routes, logger, traffic }),
+    createNexusGateway({ operations, address, hostNames, origins, guard, routes, logger, traffic }),
   );
 }
 

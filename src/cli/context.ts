@@ -74,6 +74,8 @@ export interface NexusFlags {
   readonly rest: string;
   /** Of pages that may call the gateway. */
   readonly origins: readonly string[];
+  /** Describes the OpenID provider whose tokens callers of the gateway show. */
+  readonly oidcFile?: string;
   readonly isInsecure: boolean;
   /** Whether another scheduler assigns shares of jobs with energy. */
   readonly isSchedulerExternal: boolean;

@@ -44,6 +44,13 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
       "server --nexus-external-scheduler",
       /--nexus-external-scheduler: is about --nexus, which is not given/,
     ],
+    ["server --nexus-rest-oidc f.json", /--nexus-rest-oidc/],
+    [
+      "server --nexus 0.0.0.0:8000 --nexus-rest-oidc f.json",
+      /--nexus: at 0.0.0.0:8000 others could submit and delete jobs/,
+    ],
+    ["server --nexus --nexus-rest 0.0.0.0:8001", /--nexus-rest: at 0.0.0.0:8001 others could/],
+    ["server --rik 0.0.0.0:4995", /--rik: at 0.0.0.0:4995 others could run containers/],
     ["server --nexus 0.0.0.0:8000", /--nexus: at 0.0.0.0:8000 others could submit and delete jobs/],
     ["submit", /command: is missing; write it after --/],
     ["submit --script a.sh x", /no file a.sh/],

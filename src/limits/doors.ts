@@ -35,6 +35,15 @@ export const doorsLimits = {
   doorRecordsMax: 500_000, // facts that doors remember for their clients
   doorRecordCharsMax: 1 * MIB, // of one of them
   doorRecordIdLengthMax: 1_024,
+  oidcAnswerMsMax: 5_000, // of an OpenID provider
+  oidcAnswerBytesMax: 256 * KIB,
+  oidcCooldownMs: 10_000, // from one attempt to fetch its keys, or to reach it, to the next
+  oidcKeysAgeMsMax: 600_000, // then they are fetched again
+  oidcClockSkewMs: 60_000, // between its clock and this one
+  oidcTokenCharsMax: 16 * KIB,
+  oidcCookieCharsMax: 3_800, // browsers keep cookies of 4,096, with name and attributes
+  oidcLoginMsMax: 600_000, // until a browser must be back from the provider
+  userNameCharsMax: 128, // of a user, as a token has it
   rikHostNameLengthMax: 253,
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
   rikSamplesKept: 40, // heartbeats of one worker: ten minutes of them

@@ -204,6 +204,7 @@ describe("tidy", () => {
       "api/rainbow/submit.ts": "submits with one token of several",
       "api/goschedule/service.ts": "has a wire without credentials",
       "api/nexus/edges/edge-link.ts": "speaks for edges whose agents speak another wire",
+      "api/nexus/gateway/gateway.ts": "answers health checks without tokens",
       "api/nexus/server.ts": "follows all rows for itself; callers are who they are",
       "api/rik/workers/agent-link.ts": "speaks for workers that speak another wire",
       "api/rik/rest/records.ts":

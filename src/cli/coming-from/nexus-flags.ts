@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { NexusFlags } from "../context.ts";
-import { address } from "../flags.ts";
+import { address, notEmpty } from "../flags.ts";
 import { collecting } from "../single-flags.ts";
 import { checkAlone } from "../service/tls-flags.ts";
 
@@ -13,12 +13,14 @@ export interface NexusCommandOptions {
   readonly nexusInsecure?: true;
   readonly nexusRest?: string;
   readonly nexusRestOrigin?: readonly string[];
+  readonly nexusRestOidc?: string;
   readonly nexusExternalScheduler?: true;
 }
 
 const FLAG = "--nexus";
 const REST = "--nexus-rest";
 const ORIGIN = "--nexus-rest-origin";
+const OIDC = "--nexus-rest-oidc";
 /** Where the programs of the edge power scheduler look for it. */
 const ADDRESS_DEFAULT = "127.0.0.1:8000";
 
@@ -41,6 +43,11 @@ export function addNexusFlags(command: Command): void {
       origin,
     )
     .option(
+      `${OIDC} <file>`,
+      "ask callers of the gateway for a token of the OpenID provider that this file describes",
+      notEmpty(OIDC),
+    )
+    .option(
       `${FLAG}-external-scheduler`,
       "leave jobs with energy to a scheduler that makes JobInfos; assign no shares",
     );
@@ -59,11 +66,12 @@ export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
   const at = nexus === true ? ADDRESS_DEFAULT : nexus;
   const rest = more.nexusRest ?? afterIt(at);
   const isInsecure = more.nexusInsecure === true;
-  for (const [flag, where] of [
-    [FLAG, at],
-    [REST, rest],
+  const oidcFile = more.nexusRestOidc;
+  for (const [flag, where, isGuarded] of [
+    [FLAG, at, false],
+    [REST, rest, oidcFile !== undefined],
   ] as const) {
-    if (isInsecure || isLoopback(parseAddress(where, flag).host)) continue;
+    if (isInsecure || isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
     throw invalid(
       flag,
       `at ${where} others could submit and delete jobs: its wire has no users and no encryption; ` +
@@ -77,6 +85,7 @@ export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
     origins: more.nexusRestOrigin ?? [],
     isInsecure,
     isSchedulerExternal,
+    ...(oidcFile === undefined ? {} : { oidcFile }),
   };
 }
 

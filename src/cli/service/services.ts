@@ -108,9 +108,16 @@ async function toServerFlags<Flags extends ServerFlags>(
   const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...further } = rest;
   const { heartbeat, silence, ...notLinks } = further;
-  const { nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin, ...notNexus } = notLinks;
+  const {
+    nexus: tree,
+    nexusInsecure,
+    nexusRest,
+    nexusRestOrigin,
+    nexusRestOidc,
+    ...notNexus
+  } = notLinks;
   const { nexusExternalScheduler, ...notTree } = notNexus;
-  const more = { nexusInsecure, nexusRest, nexusRestOrigin, nexusExternalScheduler };
+  const more = { nexusInsecure, nexusRest, nexusRestOrigin, nexusRestOidc, nexusExternalScheduler };
   const nexus = nexusOf({ nexus: tree, ...more });
   const { rik: workers, rikController, rikRest, rikSecretFile, ...notAll } = notTree;
   const { rikInsecure, rikForget, ...others } = notAll;

@@ -42,6 +42,7 @@ export const ROLES = [
   "agent",
   "go-schedule",
   "rik",
+  "user",
   "anonymous",
 ] as const;
 export type Role = (typeof ROLES)[number];
@@ -89,6 +90,25 @@ const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>
     "services.read": "any",
     "services.manage": "any",
   },
+  // All that the REST gateway of nexus offers. Machines, credentials and backups are for others.
+  user: {
+    "jobs.submit": "any",
+    "jobs.read": "any",
+    "jobs.cancel": "any",
+    "jobs.change": "any",
+    "tasks.assign": "any",
+    "output.read": "any",
+    watch: "any",
+    "placement.read": "any",
+    "nodes.read": "any",
+    "nodes.manage": "any",
+    "clusters.read": "any",
+    "clusters.delete": "any",
+    "groups.read": "any",
+    "groups.manage": "any",
+    "stats.read": "any",
+    "health.read": "any",
+  },
   anonymous: { "placement.read": "any", "documents.read": "any", "health.read": "any" },
 };
 
@@ -104,6 +124,7 @@ const ROLE_OF: Readonly<Record<Principal["kind"], Role>> = {
   agent: "agent",
   "go-schedule": "go-schedule",
   rik: "rik",
+  user: "user",
   anonymous: "anonymous",
 };
 

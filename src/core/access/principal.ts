@@ -20,6 +20,7 @@ export type Principal =
   /** A worker or client of go-schedule, whose wire has no credentials. */
   | { readonly kind: "go-schedule" }
   | RikPrincipal
+  | UserPrincipal
   /** Shows nothing, where something could be shown. */
   | { readonly kind: "anonymous" };
 
@@ -28,6 +29,12 @@ export interface RikPrincipal {
   readonly kind: "rik";
   /** As its credential proves it; absent: none is asked for. */
   readonly name?: string;
+}
+
+/** Somebody whom an OpenID provider has named. */
+export interface UserPrincipal {
+  readonly kind: "user";
+  readonly name: string;
 }
 
 /** An agent that holds the key of this node. */
@@ -61,6 +68,8 @@ export function nameOf(principal: Principal): string {
       return agentOf(principal.node);
     case "rik":
       return principal.name === undefined ? principal.kind : `rik:${principal.name}`;
+    case "user":
+      return `user:${principal.name}`;
     case "submitter": {
       const [only, ...others] = principal.clusters;
       return only === undefined || others.length > 0 ? "submitter" : submitterTo(only);

@@ -34,6 +34,6 @@ export function admitPage(
 export const preflight = (admitted: Headers): Headers => ({
   ...admitted,
   "access-control-allow-methods": METHODS,
-  "access-control-allow-headers": "content-type",
+  "access-control-allow-headers": "authorization, content-type",
   "access-control-max-age": "600",
 });

@@ -3,10 +3,12 @@ import { parseAddress } from "../../../lib/address.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { OperationsAccess } from "../../../server/operations/operations.ts";
+import { ANONYMOUS, type Principal } from "../../../core/access/principal.ts";
 import { byAddress, type Identify } from "../../grpc/identify.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
 import type { Traffic } from "../../grpc/traffic.ts";
 import { type HttpListener, listenHttp } from "../../web/http-listener.ts";
+import type { Admission, OidcGuard } from "../../web/oidc/guard.ts";
 import { toFailure } from "../documents/status.ts";
 import { withBody } from "../http/body.ts";
 import { type Exchange, type HttpAnswer, answer, readPath, send } from "../http/exchange.ts";
@@ -20,6 +22,8 @@ import { targetOf } from "./uris.ts";
 export interface GatewayOptions {
   readonly operations: OperationsAccess;
   readonly identify?: Identify | undefined;
+  /** Who asks callers for tokens; left out: they are known by their address. */
+  readonly guard?: OidcGuard | undefined;
   /** Where to listen: "127.0.0.1:8001". */
   readonly address: string;
   readonly hostNames?: readonly string[] | undefined;
@@ -63,10 +67,19 @@ export function createNexusGateway(options: GatewayOptions): Promise<HttpListene
     try {
       if (routes.closing.aborted) throw new AppError("unavailable", "the server is stopping");
       admitted = admitPage(request, names, origins);
-      const peer = addressOf(`${request.socket.remoteAddress}:`);
-      const principal = identify({ address: peer, headers: request.headers });
-      const operations = options.operations.as(principal);
-      const exchange = { request, response, operations, ...readPath(request.url) };
+      const asking = readPath(request.url);
+      const admission = await admit(request, asking.path, { identify, guard: options.guard });
+      if (admission.kind === "refused") {
+        admitted = { ...admitted, "www-authenticate": admission.challenge };
+        throw admission.error;
+      }
+      if (admission.kind !== "caller") {
+        name = "login";
+        response.setHeader("set-cookie", admission.cookies);
+        return tell(sentAway(admission));
+      }
+      const operations = options.operations.as(admission.principal);
+      const exchange = { request, response, operations, ...asking };
       const asked = dispatch(exchange, { host, routes, admitted });
       ({ name } = asked);
       const told = await asked.answer;
@@ -85,6 +98,31 @@ export function createNexusGateway(options: GatewayOptions): Promise<HttpListene
   };
   return listenHttp({ address, flag, serve, drainMs: options.drainMs });
 }
+
+/** Whether the server is there may be asked by anybody, and a browser asks by itself which requests it may send. */
+const OPEN = new Set(["healthz", "livez", "readyz"]);
+
+type Admitted =
+  | Exclude<Admission, { readonly kind: "caller" }>
+  | { readonly kind: "caller"; readonly principal: Principal };
+
+async function admit(
+  request: IncomingMessage,
+  [first = ""]: readonly string[],
+  { identify, guard }: { readonly identify: Identify; readonly guard: OidcGuard | undefined },
+): Promise<Admitted> {
+  if (guard === undefined) {
+    const address = addressOf(`${request.socket.remoteAddress}:`);
+    return { kind: "caller", principal: identify({ address, headers: request.headers }) };
+  }
+  const isOpen = request.method === "OPTIONS" || OPEN.has(first);
+  return isOpen ? { kind: "caller", principal: ANONYMOUS } : guard.admit(request);
+}
+
+const sentAway = (admission: Extract<Admitted, { readonly kind: "redirect" | "logged-out" }>) =>
+  admission.kind === "redirect"
+    ? { ...answer({ message: "Log in" }, 307), headers: { location: admission.location } }
+    : answer({ message: "Logged out" });
 
 interface Asked {
   /** For counts: never a path as a caller wrote it. */
