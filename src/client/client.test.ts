@@ -1,9 +1,12 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { status } from "@grpc/grpc-js";
 import { afterEach, expect, test } from "vitest";
 import { State } from "../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../lib/errors.ts";
 import { type BusbarClient, createClient } from "./client.ts";
 import { stateNames, stateOf } from "./state.ts";
+import { wrongPort } from "./status.ts";
 import { type Handlers, Refusal, serve } from "./testing/serve.ts";
 
 const closers: (() => unknown)[] = [];
@@ -146,3 +149,20 @@ test("the states' names and numbers are those of the wire", () => {
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
+
+test("a REST port that is taken for that of gRPC is told, with what to write", async () => {
+  const http = createServer((_, answer) => answer.end("hello"));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  const client = createClient({ server: `127.0.0.1:${port}` });
+  try {
+    await expect(client.getStats({})).rejects.toThrow(
+      `127.0.0.1:${port} answers, but not with gRPC; \`busbar up\` prints two ports`,
+    );
+    expect(wrongPort("10.0.0.5:7070")).toMatch(/write --server 10[.]0[.]0[.]5:7071$/);
+  } finally {
+    client.close();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  }
+});

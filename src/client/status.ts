@@ -55,7 +55,7 @@ function messageOf(error: CallError, server: string): string {
     return `no answer in time; is busbar running at ${server}? start it with \`busbar up\``;
   }
   if (error.code === GRPC.UNAVAILABLE && !answered && isOtherProtocol(error.cause)) {
-    return `${server} is not a gRPC port${otherPort(server)}`;
+    return wrongPort(server);
   }
   if (error.code === GRPC.UNAVAILABLE && !answered) {
     return `no connection; is busbar running at ${server}? start it with \`busbar up\``;
@@ -67,11 +67,13 @@ function messageOf(error: CallError, server: string): string {
 }
 
 /** The REST port is the one that is mistaken for it: by default they are neighbours. */
-function otherPort(server: string): string {
-  const own = `of the two that \`busbar up\` prints: REST (${REST_PORT} by default) is for curl and browsers, gRPC (${GRPC_PORT}) for this`;
-  const isUsual = server.endsWith(`:${REST_PORT}`);
-  const typed = isUsual ? server.replace(/\d+$/, String(GRPC_PORT)) : "HOST:PORT";
-  return `, ${own}; write --server ${typed}`;
+export function wrongPort(server: string): string {
+  const isRest = server.endsWith(`:${REST_PORT}`);
+  const right = isRest ? server.replace(/\d+$/, String(GRPC_PORT)) : "with its gRPC address";
+  return (
+    `${server} answers, but not with gRPC; \`busbar up\` prints two ports: ` +
+    `REST (${REST_PORT}) for browsers and curl, gRPC (${GRPC_PORT}) for this; write --server ${right}`
+  );
 }
 
 /** Bytes came that are not HTTP/2: it is the port of something else, like that of REST. */

@@ -88,8 +88,9 @@ Examples:
 async function listJobs(session: Session, flags: JobsFlags): Promise<RowsAnswer> {
   const { items, more } = await readJobs(session, flags, limitOf(flags));
   if (more && session.format === "table") {
-    const which = flags.sort === undefined ? "newest" : "first";
-    await session.note(`these are the ${which} ${items.length}; see more with --limit or --all`);
+    const [which, how] =
+      flags.sort === undefined ? ["newest", "--limit or --all"] : ["first", "--limit"];
+    await session.note(`these are the ${which} ${items.length}; see more with ${how}`);
   }
   return listed(JOBS, items, more);
 }
