@@ -1,4 +1,4 @@
-// Compiles the native launcher. `node native/compile.ts` is part of `npm run build`: it uses the C
+// Compiles the native launcher, and the program that gives a run its client's input or terminal. `node native/compile.ts` is part of `npm run build`: it uses the C
 // compiler of this machine, and a machine without one uses the launcher in Perl instead.
 // `node native/compile.ts all` (`npm run build:launchers`) makes static ones for the package, for x64
 // and arm64, with zig: `pip install ziglang`.
@@ -6,16 +6,22 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { launcherPath } from "../src/agent/executors/process/launchers/find-launcher.ts";
+import {
+  attachPath,
+  launcherPath,
+} from "../src/agent/executors/process/launchers/find-launcher.ts";
 
 const root = dirname(import.meta.dirname);
-const source = join(import.meta.dirname, "launcher.c");
+const PROGRAMS = [
+  { source: join(import.meta.dirname, "launcher.c"), pathOf: launcherPath },
+  { source: join(import.meta.dirname, "attach.c"), pathOf: attachPath },
+] as const;
 const FLAGS = ["-O2", "-Wall", "-Wextra", "-D_FORTIFY_SOURCE=2"];
 export const C_COMPILER = process.env["CC"] ?? "cc";
 const TARGETS = { x64: "x86_64-linux-musl", arm64: "aarch64-linux-musl" };
 
 /** Under another name first: a launcher that runs cannot be overwritten. */
-function compile(to: string, command: string, args: readonly string[]): void {
+function compile(source: string, to: string, command: string, args: readonly string[]): void {
   mkdirSync(dirname(to), { recursive: true });
   execFileSync(command, [...args, ...FLAGS, "-o", `${to}.new`, source], { stdio: "pipe" });
   renameSync(`${to}.new`, to);
@@ -24,11 +30,13 @@ function compile(to: string, command: string, args: readonly string[]): void {
 const changedAtMs = (path: string): number =>
   statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** With the C compiler of this machine, unless the program is up to date. */
+/** With the C compiler of this machine, unless a program is up to date. */
 export function compileHere(): void {
-  const to = launcherPath(root);
-  if (process.platform !== "linux" || changedAtMs(to) > changedAtMs(source)) return;
-  compile(to, C_COMPILER, []);
+  if (process.platform !== "linux") return;
+  for (const { source, pathOf } of PROGRAMS) {
+    const to = pathOf(root);
+    if (changedAtMs(to) <= changedAtMs(source)) compile(source, to, C_COMPILER, []);
+  }
 }
 
 /** Why this machine has no native launcher; undefined: it has one, compiled now if need be. */
@@ -52,9 +60,11 @@ function tryToCompileHere(): void {
 function compileAll(): void {
   const python = process.env["PYTHON"] ?? "python3";
   for (const [arch, target] of Object.entries(TARGETS)) {
-    const to = launcherPath(root, arch);
-    compile(to, python, ["-m", "ziglang", "cc", "-target", target, "-static", "-s"]);
-    process.stdout.write(`${to}\n`);
+    for (const { source, pathOf } of PROGRAMS) {
+      const to = pathOf(root, arch);
+      compile(source, to, python, ["-m", "ziglang", "cc", "-target", target, "-static", "-s"]);
+      process.stdout.write(`${to}\n`);
+    }
   }
 }
 

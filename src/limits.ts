@@ -11,7 +11,7 @@ import { linkLimits } from "./limits/link.ts";
 import { loopLimits } from "./limits/loop.ts";
 import { lowerLimits } from "./limits/lower.ts";
 import { machineLimits } from "./limits/machine.ts";
-import { outputLimits } from "./limits/output.ts";
+import { attachLimits, outputLimits } from "./limits/output.ts";
 import { progressLimits } from "./limits/progress.ts";
 import { remoteLimits } from "./limits/remote.ts";
 import { secretLimits } from "./limits/secret.ts";
@@ -45,6 +45,7 @@ export const limits = {
   ...lowerLimits,
   ...remoteLimits,
   ...outputLimits,
+  ...attachLimits,
   ...storeLimits,
 } as const;
 

@@ -22,6 +22,8 @@ export interface AgentFacts {
   readonly bandwidthBytes?: number | undefined;
   /** What its executor knows of a run is final after a restart: unbegun runs may go elsewhere. */
   readonly canHold?: boolean;
+  /** Its executor gives runs a client's standard input or terminal. */
+  readonly canAttach?: boolean;
   /** What it has for shares of jobs with energy; the newest each time it is asked. */
   readonly power?: () => Power;
   /** Of an agent of a node: its executor hands jobs on to another Busbar. */

@@ -101,6 +101,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
       agentKey,
       bootId: readBootId(),
       canHold: true,
+      canAttach: executor.attach !== undefined,
       ...(power && { power: () => power.now() }),
       ...dialling(servers),
       ...(discovery === undefined

@@ -19,9 +19,11 @@ import {
 } from "../gen/busbar/v1/agent_pb.ts";
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import { decodeChoice } from "../core/graph/rows.ts";
+import { ATTACH_KINDS } from "../core/model/job/attach/attach.ts";
 import type { ContainerTerms } from "../core/model/job/containers/containers.ts";
 import type { Power } from "../core/model/node/power.ts";
 import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
 import type { RunEnd, RunId, RunRequest } from "../ports/executor.ts";
 import { runKey } from "./runs/run-key.ts";
 import { shifted } from "./run-times.ts";
@@ -175,6 +177,7 @@ export function toRunRequest(
     ...((spec.stdoutFile !== "" || spec.stderrFile !== "") && {
       outputFiles: { stdout: spec.stdoutFile, stderr: spec.stderrFile },
     }),
+    ...(spec.attach !== "" && { attach: toAttach(spec) }),
     ...(spec.submitDirectory !== "" && {
       submitDirectory: { path: spec.submitDirectory, id: spec.submitDirectoryId },
     }),
@@ -189,6 +192,12 @@ export function toRunRequest(
       },
     }),
   };
+}
+
+function toAttach({ attach, hangUpMs }: RunSpec): NonNullable<RunRequest["attach"]> {
+  const kind = ATTACH_KINDS.find((known) => known === attach);
+  if (kind === undefined) throw invalid("attach", `${attach} is neither stdin nor terminal`);
+  return { kind, hangUpMs: hangUpMs > 0 ? hangUpMs : limits.hangUpMsDefault };
 }
 
 /** What runs before the program: nice, and a shell that gives a script its arguments. */

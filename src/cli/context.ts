@@ -278,6 +278,21 @@ export interface Units {
   uninstall(folder: string, name: string): Promise<string>;
 }
 
+/** Bytes that are read as they are wanted. */
+export interface InputSource {
+  /** Undefined: there are no more. Throws AppError when it cannot be read. */
+  read(): Promise<Uint8Array | undefined>;
+  /** A read under way fails then. */
+  close(): void;
+}
+
+/** The terminal that the process was started from. */
+export interface Terminal {
+  size(): { readonly rows: number; readonly columns: number };
+  /** Whether every key goes to whoever reads, Ctrl-C too. Ends with the process at the latest. */
+  setRaw(isRaw: boolean): void;
+}
+
 /** Everything a command may touch of the process it runs in. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -291,6 +306,12 @@ export interface Context {
   nowMs(): number;
   /** Resolves after the time, or at once when the signal fires; it never fails. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
+  /** What standard input is: somebody's keys, a pipe or a file, or something without an end of its own, or nothing. */
+  readonly stdin: "terminal" | "pipe" | "other";
+  /** Undefined: standard input or output is none. */
+  readonly terminal: Terminal | undefined;
+  /** A file, or standard input for "-". */
+  openInput(path: string): InputSource;
   /** A file's content, or that of standard input for "-"; larger than `bytesMax` is refused. */
   readInput(path: string, bytesMax: number): Promise<Buffer>;
   /**

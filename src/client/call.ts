@@ -93,6 +93,43 @@ export async function* callServerStream<Input extends DescMessage, Output extend
   }
 }
 
+/** What a caller hears of a stream of both ways. */
+export interface StreamEvents<Output extends DescMessage> {
+  onMessage(message: MessageShape<Output>): void;
+  /** Called once, last. Undefined: the server ended the call. Not called after `cancel`. */
+  onEnd(error: AppError | undefined): void;
+}
+
+/** A call under way that both sides send to. After its end every method does nothing. */
+export interface OpenStream<Input extends DescMessage> {
+  send(message: MessageInitShape<Input>): void;
+  cancel(): void;
+}
+
+/** Calls a method whose requests and answers are both streams. */
+export function callBothWays<Input extends DescMessage, Output extends DescMessage>(
+  peer: Peer,
+  method: ClientMethod<Input, Output>,
+  events: StreamEvents<Output>,
+): OpenStream<Input> {
+  let isCancelled = false;
+  const call = peer.channel.call(startOf(method, undefined), {
+    onMessage: (message) => {
+      if (!isCancelled) events.onMessage(fromBinary(method.output, message));
+    },
+    onEnd: (error) => {
+      if (!isCancelled) events.onEnd(error && fromCallError(error, peer.server));
+    },
+  });
+  return {
+    send: (message) => call.send(toBinary(method.input, create(method.input, message))),
+    cancel() {
+      isCancelled = true;
+      call.cancel();
+    },
+  };
+}
+
 /** The messages of one stream, taken one at a time; the server waits for a reader that is slow. */
 class Answers {
   readonly #call: OpenCall;

@@ -3,11 +3,14 @@ import { Busbar, type WatchEvent } from "../gen/busbar/v1/busbar_pb.ts";
 import { parseAddress } from "../lib/address.ts";
 import { knowAnswers } from "../wire/write-json.ts";
 import {
+  callBothWays,
   type CallOptions,
   callServerStream,
   callUnary,
   type ClientMethod,
+  type OpenStream,
   type Peer,
+  type StreamEvents,
 } from "./call.ts";
 import { Channel } from "./grpc/channel.ts";
 
@@ -40,7 +43,7 @@ type Call<M extends AnyMethod> = M["methodKind"] extends "unary"
         request: MessageInitShape<M["input"]>,
         options?: CallOptions,
       ) => AsyncGenerator<MessageShape<M["output"]>, void, undefined>
-    : never;
+    : (events: StreamEvents<M["output"]>) => OpenStream<M["input"]>;
 
 /** Every method of a service by its name: `submitJobs({ jobs: [...] })`. */
 export type Calls<Service extends { readonly method: Record<string, AnyMethod> }> = {
@@ -92,6 +95,10 @@ export function bindService<Service extends { readonly method: Record<string, An
   const calls: Record<string, unknown> = {};
   for (const [name, description] of Object.entries(service.method)) {
     const method = description as AnyMethod & ClientMethod<DescMessage, DescMessage>;
+    if (method.methodKind === "bidi_streaming") {
+      calls[name] = (events: StreamEvents<DescMessage>) => callBothWays(peer, method, events);
+      continue;
+    }
     const call = method.methodKind === "unary" ? callUnary : callServerStream;
     calls[name] = (request: MessageInitShape<DescMessage>, options?: CallOptions) =>
       call(peer, method, request, options);

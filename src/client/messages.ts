@@ -1,5 +1,7 @@
 /** The messages of the native API, for whoever uses the client. */
 export type {
+  AttachRequestSchema,
+  AttachResponse,
   Cluster,
   CountJobsResponse,
   Dependency,

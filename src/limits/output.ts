@@ -1,3 +1,5 @@
+import { invariant } from "../lib/invariant.ts";
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -18,3 +20,24 @@ export const outputLimits = {
   outputKeptFailedFactor: 4, // of failed tasks so many times as long
   outputRemovalsMax: 20_000, // of which an agent remembers when and why
 } as const;
+
+/** Clients of running tasks (docs/design/attached-runs.md). */
+export const attachLimits = {
+  attachWindowBytes: 256 * KIB, // of one direction, under way from end to end; WINDOW in attach.c
+  attachPartBytes: 16 * KIB, // of one message that a client makes
+  attachPartBytesMax: 64 * KIB, // of one that is taken; DATA_MAX in attach.c
+  attachStreamsMax: 256, // of one server
+  attachStreamsPerAgentMax: 64,
+  attachConnectMsMax: 20_000, // for a run that has just begun to listen
+  attachConnectPollMs: 20,
+  attachEndMsMax: 10_000, // for the rest of a terminal's output, when its job has ended
+  hangUpMsDefault: 60_000,
+  hangUpMsMin: 1_000,
+  hangUpMsMax: 24 * 3_600_000,
+} as const;
+
+invariant(
+  attachLimits.attachPartBytes <= attachLimits.attachPartBytesMax &&
+    2 * attachLimits.attachPartBytesMax <= attachLimits.attachWindowBytes,
+  "a window must hold several parts",
+);

@@ -1,8 +1,11 @@
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import type { FactEntry } from "../core/model/node/node-facts.ts";
 import type { ContainerTerms } from "../core/model/job/containers/containers.ts";
+import type { AttachKind } from "../core/model/job/attach/attach.ts";
 import type { ToldProgress } from "../core/model/job/task-progress.ts";
 import type { Usage } from "../core/model/job/usage.ts";
+
+import type { AttachEvents, AttachedRun } from "./attached-run.ts";
 
 /** One attempt at one task: what an agent starts, reports and stops. */
 export interface RunId {
@@ -50,6 +53,8 @@ export interface RunRequest {
   readonly killGraceMs: number;
   /** For stdout and stderr each; what comes after is dropped, and said so. */
   readonly outputLimitBytes: number;
+  /** A client is its standard input or its terminal; absent: it has none. */
+  readonly attach?: { readonly kind: AttachKind; readonly hangUpMs: number };
   /** The job itself, for executors that hand it on to another Busbar. */
   readonly job?: JobOfRun;
 }
@@ -148,6 +153,8 @@ export interface AheadRuns {
  *   Throws AppError not_found for a run it does not know or whose output was removed.
  * - `onProgress`, where there is one, is called when a run that goes on has said how far it is, not for
  *   everything it said; after a restart, with the last that it said. `ended` has its last word.
+ * - `attach`, where there is one, connects a client to a run whose request says so; the newest counts. It
+ *   waits for one that has just begun. Executors without it fail such a run: "could-not-start".
  * - `probe`, where there is one, resolves when work can be started (again), and restores what it can
  *   for that; it throws an Error whose message says why not. After a "node-fault" nothing is started
  *   until it has resolved.
@@ -172,6 +179,7 @@ export interface Executor {
   ): Promise<OutputPart>;
   onReport(listener: (id: RunId, report: RunReport) => void): void;
   onProgress?(listener: (id: RunId, progress: ToldProgress) => void): void;
+  attach?(id: RunId, events: AttachEvents): AttachedRun;
   probe?(): Promise<void>;
   close(): Promise<void>;
 }

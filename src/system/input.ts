@@ -1,4 +1,6 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, fstatSync, openSync } from "node:fs";
+import { isatty } from "node:tty";
+import type { Context, InputSource } from "../cli/context.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatBytes } from "../lib/units.ts";
 
@@ -18,6 +20,45 @@ export async function readInput(path: string, bytesMax: number): Promise<Buffer>
   }
   if (size > bytesMax) throw invalid(path, `is larger than ${formatBytes(bytesMax)}`);
   return Buffer.concat(chunks);
+}
+
+/** Sockets count as "other": programs that start this one often leave one open that never ends. */
+export function stdinKind(): Context["stdin"] {
+  if (isatty(0)) return "terminal";
+  try {
+    const stat = fstatSync(0);
+    return stat.isFIFO() || stat.isFile() ? "pipe" : "other";
+  } catch {
+    return "other"; // it was closed
+  }
+}
+
+/** A file, or standard input for "-". Nothing is read before it is wanted. */
+export function openInput(path: string): InputSource {
+  const stream = path === "-" ? process.stdin : createReadStream("", { fd: openFile(path) });
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  return {
+    async read() {
+      try {
+        const { value, done } = await chunks.next();
+        return done === true ? undefined : value;
+      } catch (error) {
+        throw invalid(path, explain(error));
+      }
+    },
+    close() {
+      stream.on("error", () => undefined);
+      stream.destroy();
+    },
+  };
+}
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    throw invalid(path, explain(error));
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

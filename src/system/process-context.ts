@@ -1,8 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { isatty } from "node:tty";
-import type { Context, Services, Sink } from "../cli/context.ts";
+import type { Context, Services, Sink, Terminal } from "../cli/context.ts";
 import { identifyDirectory } from "../lib/files/directory-id.ts";
-import { readInput } from "./input.ts";
+import { openInput, readInput, stdinKind } from "./input.ts";
 import { replaceFile, writeNewFiles } from "./output-files.ts";
 
 /** The command line's view of the process it runs in. */
@@ -17,6 +18,9 @@ export function createProcessContext(services: Services): Context {
     services,
     nowMs: () => Date.now(),
     sleep,
+    stdin: stdinKind(),
+    terminal: openTerminal(),
+    openInput,
     readInput,
     writeNewFiles,
     replaceFile,
@@ -61,6 +65,19 @@ function readKeys(handler: (key: string) => void): () => void {
     stdin.off("data", listener);
     stdin.setRawMode(false);
     stdin.pause();
+  };
+}
+
+function openTerminal(): Terminal | undefined {
+  const { stdin, stdout } = process;
+  if (!isatty(0) || !isatty(1)) return undefined;
+  return {
+    size: () => ({ rows: stdout.rows, columns: stdout.columns }),
+    setRaw(isRaw) {
+      stdin.setRawMode(isRaw);
+      // Node's raw mode still makes a return of every line feed; programs on the other side mean what they send.
+      if (isRaw) spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
+    },
   };
 }
 

@@ -41,6 +41,7 @@ describe("the tarball", () => {
     expect(list.filter((path) => /test|bench|\/testing\//.test(path))).toEqual([]);
     expect(list.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))).toEqual([]);
     expect(list).toContain(`package/dist/native/launcher-linux-${process.arch}`);
+    expect(list).toContain(`package/dist/native/attach-linux-${process.arch}`);
     expect(list).toContain("package/dist/LICENSES.txt");
   });
 

@@ -182,6 +182,7 @@ describe("tidy", () => {
       "session.ts": "is where texts are made printable",
       "program.ts": "prints help and failures, which are printable",
       "jobs/run.ts": "copies the output of tasks, byte for byte",
+      "jobs/attach/attachment.ts": "copies the output of a terminal, byte for byte",
       "jobs/logs.ts": "copies the output of tasks, byte for byte",
       "jobs/wait.ts": "draws a line of numbers over itself",
       "live/screen.ts": "draws a screen, of texts that it makes printable",

@@ -11,6 +11,7 @@ export const toHello = (facts: AgentFacts) => ({
   labels: { ...facts.labels },
   canHold: facts.canHold === true,
   wantsJobSpec: facts.wantsJobSpec === true,
+  canAttach: facts.canAttach === true,
   onLost: facts.loss?.onLost ?? "",
   lostAfterMs: facts.loss?.lostAfterMs ?? 0,
   heartbeatMs: facts.linkTimes?.heartbeatMs ?? 0,

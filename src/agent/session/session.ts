@@ -13,6 +13,7 @@ import { Liveness } from "./liveness.ts";
 import { Outbox, type Outgoing, type Reported } from "./outbox.ts";
 import { OutputLane } from "../output/output-lane.ts";
 import { OutputRequests } from "../output/output-requests.ts";
+import { Attachments } from "../attach/attachments.ts";
 import type { RunProgress } from "./tellers/progress-teller.ts";
 import { Tellers } from "./tellers/tellers.ts";
 import { stoppedBeforeStart } from "../run-times.ts";
@@ -45,6 +46,7 @@ export class ServerSession {
   readonly #outputs: OutputRequests;
   readonly #outputLane: OutputLane;
   readonly #held: HeldRuns;
+  readonly #attachments: Attachments;
   /** Runs of this session: the server counts what they use until it hears of their end. */
   readonly #begun = new Set<string>();
   readonly #specs = new CachedSpecs();
@@ -76,15 +78,13 @@ export class ServerSession {
     this.#outputs = new OutputRequests(options.executor, this.#outputLane, (chunk) => {
       if (this.#phase === "open") this.#send({ case: "output", value: chunk });
     });
+    const send = (message: Parameters<typeof toAgentMessage>[0]): void => this.#send(message);
+    this.#attachments = new Attachments(options.executor, this.#outputLane, send);
     this.#clocks = new SessionClocks({
       ...options,
       tell: (aheadMs) => this.#send({ case: "clock", value: { aheadMs } }),
     });
-    this.#tellers = new Tellers(
-      options,
-      (message) => this.#send(message),
-      () => !this.#queue.isEmpty,
-    );
+    this.#tellers = new Tellers(options, send, () => !this.#queue.isEmpty);
     this.#liveness = new Liveness(clock, {
       beat: () => {
         this.#tellers.queue.tellChanges();
@@ -170,6 +170,7 @@ export class ServerSession {
     this.#liveness.stop();
     this.#tellers.close();
     this.#outbox.close();
+    this.#attachments.close();
     this.#outputs.close();
     this.#queue.clear();
     this.#held.clear();
@@ -242,6 +243,8 @@ export class ServerSession {
         return this.#outbox.acknowledge(message.value.seq);
       case "output":
         return this.#outputs.serve(message.value);
+      case "attachment":
+        return this.#attachments.serve(message.value);
       case "heartbeat": // without an interval: of an older server
         this.#clocks.heartbeatAnswered(message.value.serverTimeMs);
         if (message.value.intervalMs > 0) this.#liveness.setInterval(message.value.intervalMs);

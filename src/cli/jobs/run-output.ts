@@ -21,13 +21,18 @@ export interface Outputs {
 
 interface Options {
   readonly sinks: Readonly<Record<StreamName, Write>>;
+  /** That are copied; default: both. */
+  readonly streams?: readonly StreamName[];
+  /** Called for each attempt that has started, before anything of it is copied. */
+  readonly onStarted?: (task: Task) => void;
   /** Whether lines begin with the task's index. */
   readonly prefixed: boolean;
   /** Fired here when nobody takes the output any more. */
   readonly stop: AbortController;
 }
 
-export function createOutputs(session: Session, { sinks, prefixed, stop }: Options): Outputs {
+export function createOutputs(session: Session, options: Options): Outputs {
+  const { sinks, prefixed, stop, streams = ["stdout", "stderr"], onStarted } = options;
   const attempts = new Map<number, number>(); // the latest seen, by index
   const queue: { readonly task: Task; readonly stream: StreamName }[] = [];
   const running = new Set<Promise<void>>();
@@ -70,7 +75,8 @@ export function createOutputs(session: Session, { sinks, prefixed, stop }: Optio
       if (task.attempt === 0 || !hasStarted(task)) return;
       if ((attempts.get(task.index) ?? 0) >= task.attempt) return;
       attempts.set(task.index, task.attempt);
-      queue.push({ task, stream: "stdout" }, { task, stream: "stderr" });
+      onStarted?.(task);
+      for (const stream of streams) queue.push({ task, stream });
       startMore();
     },
     opened: () => attempts.size,

@@ -3,7 +3,14 @@ import { isEnded } from "../../client/state.ts";
 import { limits } from "../../limits.ts";
 import { isBrokenPipe } from "../failure.ts";
 import { followEvents } from "./follow.ts";
-import { addJobFlags, type JobFlags, toSubmission } from "../submit/job-flags.ts";
+import { addJobFlags } from "../submit/job-flags.ts";
+import { addRunFlags, attachOf, type RunFlags } from "./attach/run-flags.ts";
+import {
+  openAttachment,
+  openSource,
+  refuseInput,
+  toAttachedSubmission,
+} from "./attach/run-attached.ts";
 import { toJobRow, toSubmittedRow } from "../json.ts";
 import { createCollector } from "../output.ts";
 import type { JobRow, SubmittedRow } from "../rows.ts";
@@ -18,12 +25,19 @@ const EXPLAIN_AFTER_MS = 1_000;
 
 const HELP = `
 Exits with the job's exit code, 128 and the signal's number if a signal ended it. The first Ctrl-C
-cancels the job and waits for its end, the second leaves at once. Standard input is not passed on.
+cancels the job and waits for its end, the second leaves at once.
 The lines of an array begin with the task's index: "[3] ". With --output json nothing is streamed:
 the ended job and its output are one value.
 
+A pipe or a file as standard input is passed on to a single task; --stdin names another. In a loop
+like \`while read line; do busbar run ...; done\` add -n, or the first run takes the lines of the loop.
+With --pty keys go to the task, Ctrl-C too; the terminal is restored in the end.
+
 Examples:
   busbar run -- echo hello
+  echo hello | busbar run -- cat
+  busbar run --stdin in.dat -- sha256sum
+  busbar run --pty --node gpu1
   busbar run --cpu 4 --memory 8GiB --time-limit 10m -- make test
   busbar run --array 0-3 -- sh -c 'hostname'`;
 
@@ -33,31 +47,44 @@ export function declareRun(command: Command, shell: Shell): void {
     .argument("[command...]", "the program and its arguments")
     .passThroughOptions(); // what follows the program's name belongs to the program
   addJobFlags(command, shell.context);
+  addRunFlags(command);
   command
     .addHelpText("after", HELP)
-    .action((words: readonly string[], flags: JobFlags) =>
+    .action((words: readonly string[], flags: RunFlags) =>
       shell.run(command, (session) => run(session, words, flags)),
     );
 }
 
-async function run(session: Session, words: readonly string[], flags: JobFlags): Promise<Answer> {
-  const job = await toSubmission(flags, words, session);
+async function run(session: Session, words: readonly string[], flags: RunFlags): Promise<Answer> {
+  const attach = attachOf(flags, session.context, session.format === "json");
+  const job = await toAttachedSubmission(session, words, flags, attach);
+  const given = attach && { attach, source: openSource(session, attach) };
   const allowUnsatisfiable = flags.allowUnsatisfiable === true;
   const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };
   const client = await session.client();
-  const { jobs, revision } = await submitInput(client, input);
+  const { jobs, revision } = await submitInput(client, input).catch((error: unknown) =>
+    refuseInput(error, attach),
+  );
   const [submitted = { id: "", existed: false }] = jobs.map(toSubmittedRow);
   await warn(session, [submitted]);
   const stop = new AbortController();
   const interrupts = cancelOnInterrupt(session, submitted.id);
   const { sinks, json } = sinksOf(session);
-  const outputs = createOutputs(session, { sinks, prefixed: flags.array !== undefined, stop });
+  const attachment = given && openAttachment(session, submitted.id, given, stop);
+  const outputs = createOutputs(session, {
+    sinks,
+    prefixed: flags.array !== undefined,
+    stop,
+    ...(attach?.kind === "terminal" && { streams: ["stderr"] }),
+    ...(attachment && { onStarted: (task) => attachment.begin(task.id, task.attempt) }),
+  });
   try {
     void explainLater(session, submitted.id, outputs, stop.signal);
     // A new job cannot have missed events; one that existed, or that was skipped at once, can.
     const isSure = endedAtOnce(input, [submitted]).length === 0;
     const following = { submitted, isSure, revision, outputs, signal: stop.signal };
     const ended = await followToEnd(session, following);
+    await attachment?.finish();
     await outputs.drain();
     await tellOutcome(session, ended);
     return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
@@ -68,6 +95,7 @@ async function run(session: Session, words: readonly string[], flags: JobFlags):
     throw error;
   } finally {
     interrupts.undo();
+    attachment?.close();
     stop.abort();
   }
 }

@@ -194,11 +194,20 @@ export function addJobFlags(command: Command, context: Context): void {
   command.optionsGroup("Options:");
 }
 
+/** Of a job whose client is the command itself. */
+export interface AttachedFields {
+  readonly attach?: string;
+  readonly hangUpMs?: bigint;
+  readonly name?: string;
+  readonly env?: Labels;
+}
+
 /** The one job that flags and words describe. */
 export async function toSubmission(
   given: JobFlags,
   words: readonly string[],
   session: Pick<Session, "context" | "note">,
+  attached: AttachedFields = {},
 ): Promise<JobSubmissionInit> {
   const { context } = session;
   checkStdin(given);
@@ -219,10 +228,15 @@ export async function toSubmission(
   return {
     spec: {
       ...namesOf(flags),
+      ...attached,
       ...(script === undefined ? { command: [...words] } : { script, args: [...words] }),
       ...(entries && { entries }),
       beginAtMs: wide(flags.begin),
-      env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
+      env: {
+        ...attached.env,
+        ...(flags.exportEnv === true && exportedOf(context.env)),
+        ...flags.env,
+      },
       ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
       ...outputFilesOf(flags),
       ...containerOf(flags, context.cwd),

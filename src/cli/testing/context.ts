@@ -54,6 +54,11 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
     sleep: async (delayMs, signal) => {
       await delay(delayMs, undefined, { signal }).catch(() => undefined);
     },
+    stdin: "other",
+    terminal: undefined,
+    openInput: (path) => {
+      throw new AppError("invalid_argument", `no file ${path}`);
+    },
     readInput: (path) => Promise.reject(new AppError("invalid_argument", `no file ${path}`)),
     writeNewFiles: async (folder) => Promise.reject(new AppError("unavailable", `no ${folder}`)),
     replaceFile: async (path) => Promise.reject(new AppError("unavailable", `no ${path}`)),

@@ -61,18 +61,19 @@ export function requestKey({ needs, request, select, where }: Request): string {
 }
 
 function whereKey(where: Where): string {
-  const { kind, cluster, node, labels, containers } = where;
+  const { kind, cluster, node, labels, containers, attach } = where;
   const isAny = cluster === undefined && node === undefined && labels === undefined;
-  if (isAny && kind === undefined && containers === undefined) return "";
+  if (isAny && kind === undefined && containers === undefined && attach === undefined) return "";
   const sorted = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const asked = [kind ?? null, cluster ?? null, node ?? null, sorted];
-  return JSON.stringify(containers === undefined ? asked : [...asked, "containers"]);
+  const able = [...(containers === undefined ? [] : ["containers"]), ...(attach ? ["attach"] : [])];
+  return JSON.stringify([...asked, ...able]);
 }
 
 /**
  * What is asked of the graph of a cluster that pulls. A job that asks for nothing but amounts goes
  * to one only when it says so: nodes with agents are meant otherwise. One that asks for a node, for
- * labels or for containers means nodes, too.
+ * labels, for containers or for a client means nodes, too.
  */
 export function askedOfClusters(asked: Request): GraphRequest | undefined {
   if (!mayGoToClusters(asked)) return undefined;
@@ -82,6 +83,7 @@ export function askedOfClusters(asked: Request): GraphRequest | undefined {
 export const mayGoToClusters = ({ request, where }: Request): boolean =>
   where.kind !== "managed" &&
   where.containers === undefined &&
+  where.attach === undefined &&
   where.node === undefined &&
   where.labels === undefined &&
   (request !== undefined || where.cluster !== undefined || where.kind !== undefined);

@@ -332,6 +332,8 @@ export interface NodeHello {
   readonly sickness?: string | undefined;
   /** It can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: boolean;
+  /** It can give tasks a client's standard input or terminal. */
+  readonly canAttach?: boolean;
   /** What it has for shares of jobs with energy; undefined: it takes none. */
   readonly power?: Power | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */

@@ -23,6 +23,7 @@ import { createNoteOperations } from "../notes/note-operations.ts";
 import { createNodeOperations } from "./node-operations.ts";
 import type { CallerOperations, OperationsAccess } from "./operations.ts";
 import { guardOperations } from "./operations-access.ts";
+import { createAttachOperation } from "../attach/attach-operation.ts";
 import { readOutput } from "./output.ts";
 import { createSatisfyOperation } from "./satisfy-operation.ts";
 import { showUsage } from "../views/show.ts";
@@ -71,6 +72,7 @@ function createAll(context: OperationContext): CallerOperations {
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (_caller, query, signal) => readOutput(context, query, signal),
+    attach: createAttachOperation(context),
     readOutputStart: (_caller, query, bytesMax, signal) =>
       readOutput(context, query, signal, bytesMax),
     watch: (_caller, query, to) =>

@@ -47,6 +47,7 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Permissi
   explainJob: { permission: "jobs.read", about: job },
   readOutput: { permission: "output.read", about: (look, { taskId }) => job(look, taskId) },
   readOutputStart: { permission: "output.read", about: (look, { taskId }) => job(look, taskId) },
+  attach: { permission: "jobs.change", about: (look, { taskId }) => job(look, taskId) },
   watch: "watch",
   follow: "watch",
   backup: "backup",

@@ -11,6 +11,7 @@ const NEEDS: Readonly<Record<Said, Permission>> = {
   heartbeat: "agents.report",
   reports: "agents.report",
   output: "agents.report",
+  attachment: "agents.report",
   facts: "agents.report",
   health: "agents.report",
   clock: "agents.report",

@@ -56,6 +56,7 @@ export function readHello(
     sickness: readHealth(hello.health),
     loss: readLoss(hello),
     canHold: hello.canHold,
+    canAttach: hello.canAttach,
     power: hello.power && readPower(hello.power),
     runs: hello.runs.map((run) => readRun(run)),
     facts,

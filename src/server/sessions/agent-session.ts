@@ -18,6 +18,7 @@ import type { PackedSpecs } from "../work/packed-specs.ts";
 import { NewestOnly } from "../../lib/collections/newest-only.ts";
 import { OutputReads, type OutputRange } from "./output-reads.ts";
 import { Taking } from "./taking.ts";
+import { AgentAttachments } from "../attach/agent-attachments.ts";
 import { WorkLane } from "../work/work-lane.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
@@ -80,6 +81,8 @@ export class AgentSession {
   readonly #work: WorkLane;
   readonly #parts: Parts | undefined;
   readonly #outputs: OutputReads;
+  /** Clients of its runs. */
+  readonly attachments: AgentAttachments;
 
   constructor(
     number: number,
@@ -105,6 +108,7 @@ export class AgentSession {
     this.#work = new WorkLane({ send, clock, parts, packedSpecs, reader });
     const takesCancels = parts !== undefined;
     this.#outputs = new OutputReads({ nodeId, clock, send, takesCancels });
+    this.attachments = new AgentAttachments(nodeId, send, this.#work);
   }
 
   /**
@@ -321,6 +325,9 @@ export class AgentSession {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#outputs.close(gone(this.nodeId));
+    this.attachments.close(
+      new AppError("unavailable", `node ${this.nodeId} is not connected; its task goes on`),
+    );
     this.#work.close();
     this.#peer.close(error);
   }

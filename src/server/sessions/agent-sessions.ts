@@ -210,11 +210,11 @@ export class AgentSessions {
         this.#report(session, message.value);
         return;
       case "output":
-        session.outputArrived(message.value);
-        return;
+        return session.outputArrived(message.value);
+      case "attachment":
+        return session.attachments.arrived(message.value);
       case "facts":
-        this.#putFacts(session, message.value.json);
-        return;
+        return this.#putFacts(session, message.value.json);
       case "health":
         this.#reportHealth(session, readHealth(message.value));
         return;

@@ -92,8 +92,11 @@ function showWork(work: JobSpec["work"]): object {
 }
 
 /** As it was asked for: that containers need a node that can start them follows from the rest. */
-const showPlacement = ({ containers: _containers, ...asked }: Where): JobSpecView["placement"] =>
-  asked;
+const showPlacement = ({
+  containers: _containers,
+  attach: _attach,
+  ...asked
+}: Where): JobSpecView["placement"] => asked;
 
 function showContainers({ image, containers, mounts, network }: ContainerTerms) {
   return {

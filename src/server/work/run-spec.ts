@@ -64,6 +64,8 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     stdoutFile: terms.stdoutFile ?? "",
     stderrFile: terms.stderrFile ?? "",
     container: spec.container && create(ContainerSpecSchema, toContainerSpec(spec.container)),
+    attach: terms.attach ?? "",
+    hangUpMs: terms.hangUpMs ?? 0,
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
     jobSpec: reader === "busbar" ? jobSpecOf(spec) : NO_BYTES,
     submittedAtMs: reader === "busbar" ? submittedAtMs : 0,

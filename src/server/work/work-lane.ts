@@ -11,6 +11,8 @@ import { steadyMs } from "../../ports/clock.ts";
 import type { MessageInit } from "../sessions/agent-session.ts";
 import type { PackedSpec, PackedSpecs, SpecKind } from "./packed-specs.ts";
 import { charsOf, type SpecReader, toRunSpec } from "./run-spec.ts";
+import type { StreamPart } from "../../ports/attached-run.ts";
+import { InputQueue } from "./input-queue.ts";
 import { SpecQueue } from "./spec-queue.ts";
 
 export interface WorkLaneOptions {
@@ -67,6 +69,7 @@ export class WorkLane {
   #returns: RunRef[] = [];
   readonly #large = new Map<JobId, LargeJob>();
   readonly #queue = new SpecQueue<LargeJob>();
+  readonly #input = new InputQueue();
   /** Runs of a job sent and not ended: while there are some, the agent has the job's spec. */
   readonly #runsByJob = new Map<JobId, number>();
   readonly #withdrawn = new Set<string>();
@@ -97,6 +100,16 @@ export class WorkLane {
 
   stop(run: RunRef): void {
     this.#stops.push(run);
+  }
+
+  /** Of a client, for its run. */
+  passInput(number: number, part: StreamPart): void {
+    this.#input.add(number, part);
+    this.flush();
+  }
+
+  dropInput(number: number): void {
+    if (!this.#input.isEmpty) this.#input.drop(number);
   }
 
   /** A run has ended here, or will never start. */
@@ -213,9 +226,23 @@ export class WorkLane {
     while (window.hasRoom) {
       const isLargesTurn = ++this.#turn % LARGE_EVERY === 0 && this.#queue.size > 0;
       const partBytes = partBytesOf(window);
+      if (!this.#input.isEmpty && this.#turn % 2 === 0 && this.#sendInput(partBytes)) continue;
       if (!isLargesTurn && this.#sendStarts(partBytes)) continue;
-      if (!this.#sendSpecPart(partBytes) && !this.#sendStarts(partBytes)) return;
+      if (this.#sendSpecPart(partBytes) || this.#sendStarts(partBytes)) continue;
+      if (!this.#sendInput(partBytes)) return;
     }
+  }
+
+  #sendInput(partBytes: number): boolean {
+    const next = this.#input.take(partBytes);
+    if (next === undefined) return false;
+    const { number, part } = next;
+    this.#options.send({
+      case: "attachment",
+      value: { number, message: { case: "part", value: part } },
+    });
+    this.#sent(part.data.length + RUN_BYTES);
+    return true;
   }
 
   /** One message of about so many bytes, with the specs that the agent does not have. False: none. */

@@ -18,7 +18,9 @@ import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
 import type { Enforce, Enforcement } from "./cgroups/enforcement.ts";
 import { describeEnforcement, NOTHING_ENFORCED } from "./cgroups/enforcement.ts";
 import { enforcementHere } from "./cgroups/enforcement-here.ts";
-import { findLauncher } from "./launchers/find-launcher.ts";
+import { AttachedRuns } from "./attach/attached-runs.ts";
+import { runKey } from "../../runs/run-key.ts";
+import { findAttach, findLauncher } from "./launchers/find-launcher.ts";
 import { LaunchLogs } from "./launchers/launch-logs.ts";
 import { PERLS } from "./launchers/launcher-script.ts";
 import { NativeStarter } from "./launchers/native-starter.ts";
@@ -47,6 +49,8 @@ export interface ProcessExecutorOptions {
   readonly launcher?: LauncherKind;
   /** Instead of the native launcher that comes with this package. */
   readonly launcherProgram?: string | undefined;
+  /** Whether runs can have a client, where this package has the program for it; default: yes. */
+  readonly attaches?: boolean;
   /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
   /** Whether processes that left the session of their run are ended with it; default: yes. */
@@ -87,6 +91,7 @@ export type LauncherKind = "native" | "perl" | "spawn";
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
  *   directory/launchers/812-1/ of a native launcher: its record, and its runs until they are forgotten
  *   directory/progress/17.3.1  how far one is, if it says so; in memory where there is a place for it
+ *   directory/attach/17.3.1    the socket of a run with a client
  *   directory/spare/           of launchers in Perl: prepared to become one of runs/
  *   directory/trash/           on its way out
  *
@@ -105,6 +110,11 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     const enforcement = openEnforcement(options, runTagOf(directory));
     const starter = options.starter ?? createStarter(options, remover, logs);
     checkLauncher(enforcement, starter);
+    const attached = new AttachedRuns({
+      directory: join(directory, "attach"),
+      program: options.attaches === false ? undefined : findAttach(),
+      clock: options.clock,
+    });
     const files = new RunFiles({ directory, starter, logs, remover });
     const runs = new Runs({
       directory,
@@ -120,6 +130,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       enforcement,
       cgroupFiles: options.cgroupFiles,
       containers: options.containers,
+      attached,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
@@ -144,6 +155,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
       onProgress: (listener) => runs.onProgress(listener),
+      ...(attached.isAble && { attach: (id, events) => attached.open(runKey(id), events) }),
       probe: () => probe({ directory, clock, starter, files, restore }),
       async close() {
         if (!runs.close()) return;

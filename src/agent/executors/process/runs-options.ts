@@ -3,6 +3,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
 import type { RunContainers } from "../../runs/containers/run-containers.ts";
 import type { Remover } from "../../runs/remover.ts";
+import type { AttachedRuns } from "./attach/attached-runs.ts";
 import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
 import type { Enforcement } from "./cgroups/enforcement.ts";
 import type { LaunchLogs } from "./launchers/launch-logs.ts";
@@ -28,6 +29,7 @@ export interface RunsOptions {
   readonly cgroupFiles?: CgroupFiles | undefined;
   /** For runs in containers; undefined: there are none. */
   readonly containers: RunContainers | undefined;
+  readonly attached: AttachedRuns;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
 }

@@ -89,7 +89,7 @@ export class Runs {
 
   /** Finds what earlier lives left. Called once, before anything else. */
   async recover(): Promise<void> {
-    const { directory, spareDirectory, bootId, remover, logs, clock } = this.#options;
+    const { directory, spareDirectory, bootId, remover, logs, clock, attached } = this.#options;
     const replay = new ProcessReplay();
     const remembered = [...this.#ledger.read(directory, replay)];
     const isSameBoot = replay.isSameBoot(bootId);
@@ -117,6 +117,7 @@ export class Runs {
     const activeKeys = new Set(Array.from(this.#ledger.active, ({ key }) => key));
     this.#groups.recover(activeKeys);
     this.#options.containers?.recover(activeKeys);
+    attached.recover(activeKeys);
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
@@ -154,8 +155,7 @@ export class Runs {
     const run = this.#ledger.runs.get(key);
     if (run === undefined || run.state.kind !== "ended") return;
     const { outputLimitBytes } = run.terms;
-    const isClean = run.left?.isClean ?? false;
-    const hasFiles = run.left?.hasFiles ?? true;
+    const { isClean = false, hasFiles = true } = run.left ?? {};
     const forgottenAtMs = this.#options.clock.nowMs();
     const directory = this.#files.pathOf(key);
     this.#options.logs.release(key, directory);
@@ -214,10 +214,8 @@ export class Runs {
       return this.#end(run, { kind: "node-fault", message });
     }
     if (run.state.kind !== "running") return;
-    if (run.state.stop !== undefined) {
-      this.#lookUp(run, "it was stopped"); // before it was handed to the starter
-      return;
-    }
+    // Before it was handed to the starter.
+    if (run.state.stop !== undefined) return this.#lookUp(run, "it was stopped");
     const message = this.#groups.create(launch);
     if (message !== undefined) return this.#end(run, { kind: "node-fault", message });
     this.#options.starter.start(
@@ -392,6 +390,7 @@ export class Runs {
     run.state = { kind: "ended", report };
     this.#ledger.end(run, report);
     this.#outputs.ended(key);
+    this.#options.attached.ended(key);
     this.#options.containers?.ended(key);
     if (group !== undefined) this.#groups.ended(group.path);
     else if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));

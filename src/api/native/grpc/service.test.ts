@@ -212,7 +212,7 @@ test("every method of the service was called by these tests", () => {
     "RemoveInstances",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];
-  const elsewhere = [...inSubmitTest, "ExplainJob", ...inClustersTest, ...inServicesTest];
+  const elsewhere = [...inSubmitTest, "ExplainJob", "Attach", ...inClustersTest, ...inServicesTest];
   expect(uncalled.map(({ name }) => name)).toEqual(elsewhere);
 });
 

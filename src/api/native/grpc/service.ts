@@ -8,6 +8,7 @@ import {
 import { acceptsGzip } from "../../../lib/bytes/accept-encoding.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
+import { attachCall } from "./attach/attach-call.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { BytesMethod } from "../../grpc/calls/bytes-method.ts";
@@ -81,6 +82,7 @@ export const busbarService = (
           yield message(OutputDataSchema, { data: part.data, truncated: part.truncated });
         }
       },
+      attach: (peer) => attachCall(by(peer.context), peer),
       async *backup(_, call) {
         for await (const { data } of by(call).backup()) yield message(BackupDataSchema, { data });
       },

@@ -152,6 +152,9 @@ function basics(by: () => string): Operations {
       ahead: 3,
       nodes: 1,
     }),
+    attach: async ({ taskId }) => {
+      throw new AppError("conflict", `task ${find(jobs, "job", taskId).id} takes no client`);
+    },
     async *readOutputStart({ taskId }) {
       yield { data: Buffer.from(find(jobs, "job", taskId).id), truncated: false };
     },

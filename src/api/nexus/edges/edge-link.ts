@@ -114,6 +114,7 @@ export class EdgeLink {
         return;
       case "ack":
       case "output":
+      case "attachment": // no edge says can_attach
       case "heartbeat":
       case "specPart":
       case "mark":

@@ -111,6 +111,7 @@ export class AgentLink {
             error: NO_OUTPUT,
           }),
         });
+      case "attachment": // no worker says can_attach
       case "heartbeat":
       case "specPart":
       case "mark":

@@ -3,6 +3,7 @@ import { invalid, readingDocument, unprocessable } from "../../../lib/errors.ts"
 import { limits } from "../../../limits.ts";
 import { graphRequest, needsOf } from "../../graph/request/graph-request.ts";
 import { readResourceChoice } from "../../graph/request/read-request.ts";
+import { checkAttach } from "./attach/attach.ts";
 import { type ContainerFields, isContained, toContainerTerms } from "./containers/containers.ts";
 import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
@@ -124,6 +125,7 @@ export function toJobSpec(
   const energy = toEnergy(input.energy);
   if (input.service !== undefined) checkService(input);
   if (energy !== undefined) checkShares(input);
+  if ((input.attach ?? input.hangUpMs) !== undefined) checkAttach(input);
   const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
   const terms = toTerms(asked, like?.terms, selects);
   const entries = toEntries(input, terms.array);
@@ -345,6 +347,7 @@ function toWhere(input: JobSpecInput): Where {
       : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
     ...(Object.keys(some).length === 0 ? {} : { labels: some }),
     ...(isContained(input) ? { containers: true } : {}),
+    ...(input.attach === undefined ? {} : { attach: true }),
   };
   return Object.keys(where).length === 0 ? ANYWHERE : where;
 }

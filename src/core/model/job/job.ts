@@ -31,6 +31,8 @@ export interface Where {
   readonly labels?: Readonly<Record<string, string>>;
   /** Only where containers can be started: follows from the job's container terms. */
   readonly containers?: true;
+  /** Only where a client can be attached: follows from the job's terms. */
+  readonly attach?: true;
 }
 
 /** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */

@@ -1,11 +1,17 @@
 import { invalid } from "../../../lib/errors.ts";
+import { checkRule } from "../../../lib/rules/check-rule.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import { checkValue, PRINTABLE } from "../texts.ts";
+import { ATTACH_RULES } from "./attach/attach.ts";
 import { whole, type WholeRule } from "./whole.ts";
 
 interface PrintableRule extends Rule {
   readonly maxLength: number;
   readonly pattern: typeof PRINTABLE;
+}
+
+interface WordRule extends Rule {
+  readonly enum: readonly string[];
 }
 
 /**
@@ -20,7 +26,8 @@ export const PLAIN_RULES = {
   submitDirectoryId: { maxLength: 4_096, pattern: PRINTABLE },
   stdoutFile: { maxLength: 4_096, pattern: PRINTABLE },
   stderrFile: { maxLength: 4_096, pattern: PRINTABLE },
-} as const satisfies Readonly<Record<string, PrintableRule | WholeRule>>;
+  ...ATTACH_RULES,
+} as const satisfies Readonly<Record<string, PrintableRule | WholeRule | WordRule>>;
 
 type Rules = typeof PLAIN_RULES;
 export type PlainName = keyof Rules;
@@ -47,7 +54,8 @@ export function toPlainTerms(input: PlainInput): PlainTerms {
 }
 
 function checked(value: string | number, name: PlainName): string | number {
-  const rule: PrintableRule | WholeRule = PLAIN_RULES[name];
+  const rule: PrintableRule | WholeRule | WordRule = PLAIN_RULES[name];
+  if ("enum" in rule) return checkRule(value, name, rule);
   if ("maxLength" in rule) {
     if (typeof value === "string") return checkValue(value, name, rule.maxLength);
     throw invalid(name, "must be a text");

@@ -38,6 +38,8 @@ export interface Node {
   readonly clockOffsetMs?: number;
   /** Its agent can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: true;
+  /** Its agent can give tasks a client's standard input or terminal. */
+  readonly canAttach?: true;
   /** What it has for shares of jobs with energy; absent: it takes none. Its capacity has a place for one. */
   readonly power?: Power;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */

@@ -11,6 +11,8 @@ export type ClusterReason =
   | { readonly kind: "node-or-labels-asked" }
   /** Only agents of nodes start containers. */
   | { readonly kind: "containers-asked" }
+  /** Only agents of nodes pass a client's input on. */
+  | { readonly kind: "attach-asked" }
   /** Energy is split over nodes, and a pull cluster tells of none. */
   | { readonly kind: "energy-asked" }
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }

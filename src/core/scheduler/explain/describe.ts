@@ -31,6 +31,8 @@ export function describeReason(reason: Reason): string {
       return `label ${reason.name} is not ${reason.asked}`;
     case "no-containers":
       return `cannot start containers: ${reason.why}`;
+    case "no-attach":
+      return "its agent takes neither standard input nor a terminal";
     case "graph":
       return reason.refusals.map(describeGraphRefusal).join("; or ");
     case "graph-unexplained":
@@ -109,6 +111,8 @@ function describeClusterReason(reason: ClusterReason): readonly string[] {
       ];
     case "containers-asked":
       return ["an image is asked for, and only nodes with agents start containers"];
+    case "attach-asked":
+      return ["standard input or a terminal is asked for, and only nodes with agents take it"];
     case "graph":
       return reason.refusals.map(describeGraphRefusal);
     case "no-nodes":

@@ -93,6 +93,7 @@ export function pullingAnswer(
   if (where.kind === "managed") return never({ kind: "managed-only" });
   if (isShareRequest(request.needs)) return never({ kind: "energy-asked" });
   if (where.containers === true) return never({ kind: "containers-asked" });
+  if (where.attach === true) return never({ kind: "attach-asked" });
   const asked = askedOfClusters(request);
   if (asked === undefined) {
     const isOfNodes = where.node !== undefined || where.labels !== undefined;

@@ -1,6 +1,7 @@
 import { NO_RESOURCES, type Resources } from "../../model/resources.ts";
 import type { Node } from "../../model/node/node.ts";
 import type { Request } from "../request.ts";
+import { attachesClients } from "./attaches-clients.ts";
 import type { Filter, FilterNode, Question, Verdict } from "./filter.ts";
 import { graphMatches } from "./graph-matches.ts";
 import { hasLabels } from "./has-labels.ts";
@@ -22,6 +23,7 @@ export const filters: readonly Filter[] = [
   namedNode,
   hasLabels,
   startsContainers,
+  attachesClients,
   graphMatches,
   hasResources,
   resourcesFit,
@@ -178,8 +180,9 @@ const always: Allows = () => true;
 function together(questions: readonly Question[]): Allows {
   const [a = always, b, ...others] = questions.map(({ allows }) => allows);
   if (b === undefined) return a;
-  const [c = always, d = always, e = always, f = always, g = always, h = always] = others;
-  const rest = questions.slice(8);
+  const [c = always, d = always, e = always, f = always] = others;
+  const [g = always, h = always, i = always, j = always] = others.slice(4);
+  const rest = questions.slice(10);
   const first: Allows = (request, node) =>
     a(request, node) &&
     b(request, node) &&
@@ -188,7 +191,9 @@ function together(questions: readonly Question[]): Allows {
     e(request, node) &&
     f(request, node) &&
     g(request, node) &&
-    h(request, node);
+    h(request, node) &&
+    i(request, node) &&
+    j(request, node);
   if (rest.length === 0) return first;
   return (request, node) => first(request, node) && areAllowed(rest, request, node);
 }

@@ -67,6 +67,18 @@ const cases: readonly Case[] = [
     text: "cannot start containers: its agent does not say that it can",
   },
   {
+    name: "an agent that takes no clients",
+    input: { attach: "stdin" },
+    verdict: never({ kind: "no-attach" }),
+    text: "its agent takes neither standard input nor a terminal",
+  },
+  {
+    name: "an agent that takes clients",
+    input: { attach: "stdin" },
+    row: { canAttach: true },
+    verdict: { kind: "yes" },
+  },
+  {
     name: "busy is not never",
     input: { resources: { cpu: 2 } },
     busy: 3,

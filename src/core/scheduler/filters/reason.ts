@@ -12,6 +12,7 @@ export type Reason =
   | { readonly kind: "other-node"; readonly asked: string }
   | { readonly kind: "other-label"; readonly name: string; readonly asked: string }
   | { readonly kind: "no-containers"; readonly why: string }
+  | { readonly kind: "no-attach" }
   /** One refusal for each alternative of the request, without repetitions. */
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
   /** The same, for nodes beyond the first kinds: finding out why takes long. */

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKIBAoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSAASLgoIcHJvZ3Jlc3MYMiABKAsyGi5idXNiYXIudjEuUHJvZ3Jlc3NSZXBvcnRzSAASJgoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlckgAQgkKB21lc3NhZ2UiFgoETWFyaxIOCgZudW1iZXIYASABKA0iQwoFUGFydHMSEQoJZW5jb2RpbmdzGAEgAygJEicKCmhlbGRfc3BlY3MYAiADKAsyEy5idXNiYXIudjEuSGVsZFNwZWMiKQoISGVsZFNwZWMSDgoGZGlnZXN0GAEgASgMEg0KBWJ5dGVzGAIgASgBIuUECgVIZWxsbxIMCgRub2RlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSEQoJYWdlbnRfa2V5GAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIwCghjYXBhY2l0eRgGIAMoCzIeLmJ1c2Jhci52MS5IZWxsby5DYXBhY2l0eUVudHJ5EiwKBmxhYmVscxgHIAMoCzIcLmJ1c2Jhci52MS5IZWxsby5MYWJlbHNFbnRyeRIeCgRydW5zGAggAygLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmZhY3RzX2pzb24YCSABKAkSLgoNY2x1c3Rlcl9hZ2VudBgKIAEoCzIXLmJ1c2Jhci52MS5DbHVzdGVyQWdlbnQSIQoGaGVhbHRoGAsgASgLMhEuYnVzYmFyLnYxLkhlYWx0aBIPCgdvbl9sb3N0GBQgASgJEhUKDWxvc3RfYWZ0ZXJfbXMYFSABKAESFAoMaGVhcnRiZWF0X21zGBYgASgNEhIKCnNpbGVuY2VfbXMYFyABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMSEAoIY2FuX2hvbGQYDiABKAgSJAoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlchIWCg53YW50c19qb2Jfc3BlYxg9IAEoCBovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKwAQoKQWdlbnRQb3dlchINCgV3YXR0cxgBIAEoARIsCgdjaGFuZ2VzGAIgAygLMhsuYnVzYmFyLnYxLkFnZW50UG93ZXJDaGFuZ2USFgoOZ3JlYXRlc3Rfc2hhcmUYAyABKAESGAoQbmVlZHNfbm9fY29tbWFuZBgEIAEoCBIPCgd0aWNrX21zGAUgASgNEiIKBHNpdGUYBiABKAsyFC5idXNiYXIudjEuU2l0ZUVkZ2VzIpEBCglTaXRlRWRnZXMSDQoFZWRnZXMYASABKA0SDgoGc2hhcmVzGAIgASgNEjQKCGNhcGFjaXR5GAMgAygLMiIuYnVzYmFyLnYxLlNpdGVFZGdlcy5DYXBhY2l0eUVudHJ5Gi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIwChBBZ2VudFBvd2VyQ2hhbmdlEg0KBWF0X21zGAEgASgBEg0KBXdhdHRzGAIgASgBIkkKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJEhYKDndhbnRzX2pvYl9zcGVjGAogASgIInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIi8KBlF1ZXVlZBIlCgZncm91cHMYASADKAsyFS5idXNiYXIudjEuUXVldWVkUnVucyI8CgpRdWV1ZWRSdW5zEg4KBnJlYXNvbhgBIAEoCRIeCgRydW5zGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkIjcKD1Byb2dyZXNzUmVwb3J0cxIkCgRydW5zGAEgAygLMhYuYnVzYmFyLnYxLlJ1blByb2dyZXNzIlYKC1J1blByb2dyZXNzEhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEikKCHByb2dyZXNzGAIgASgLMhcuYnVzYmFyLnYxLlRvbGRQcm9ncmVzcyIwCgxUb2xkUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARIPCgdtZXNzYWdlGAIgASgJIhkKBUNsb2NrEhAKCGFoZWFkX21zGAEgASgBIjgKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDRIWCg5zZXJ2ZXJfdGltZV9tcxgUIAEoASI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQipAEKCFJ1bkV2ZW50EhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEiUKB3N0YXJ0ZWQYAiABKAsyEi5idXNiYXIudjEuU3RhcnRlZEgAEiEKBWVuZGVkGAMgASgLMhAuYnVzYmFyLnYxLkVuZGVkSAASJwoIcmV0dXJuZWQYBCABKAsyEy5idXNiYXIudjEuUmV0dXJuZWRIAEIHCgVldmVudCIeCghSZXR1cm5lZBISCgpoZWxkX2F0X21zGAEgASgBIiAKB1N0YXJ0ZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoASLIAgoFRW5kZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoARITCgtlbmRlZF9hdF9tcxgCIAEoARIiCgVjYXVzZRgDIAEoDjITLmJ1c2Jhci52MS5FbmRDYXVzZRIRCglleGl0X2NvZGUYBCABKA0SDgoGc2lnbmFsGAUgASgJEg8KB21lc3NhZ2UYBiABKAkSFQoNaXNfbm9kZV9mYXVsdBgIIAEoCBIYChBpc19vdXRfb2ZfbWVtb3J5GAkgASgIEhoKEm1lbW9yeV9saW1pdF9ieXRlcxgKIAEoARIiCgV1c2FnZRgHIAEoCzITLmJ1c2Jhci52MS5SdW5Vc2FnZRIfCgViZWdhbhgMIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIpCghwcm9ncmVzcxgyIAEoCzIXLmJ1c2Jhci52MS5Ub2xkUHJvZ3Jlc3MiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi8AIKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEigKCXNwZWNfcGFydBgeIAEoCzITLmJ1c2Jhci52MS5TcGVjUGFydEgAEh8KBG1hcmsYHyABKAsyDy5idXNiYXIudjEuTWFya0gAEiQKCW1hcmtfc2VlbhggIAEoCzIPLmJ1c2Jhci52MS5NYXJrSABCCQoHbWVzc2FnZSLjAQoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIEhMKC3dhbnRzX2Nsb2NrGBQgASgIEhQKDHdhbnRzX3F1ZXVlZBgoIAEoCBIWCg53YW50c19wcm9ncmVzcxgyIAEoCBITCgt3YW50c19wb3dlchg8IAEoCBISCgpzaWxlbmNlX21zGBUgASgNEh8KBXBhcnRzGB4gASgLMhAuYnVzYmFyLnYxLlBhcnRzIqICCgRXb3JrEiEKBXNwZWNzGAEgAygLMhIuYnVzYmFyLnYxLlJ1blNwZWMSIAoGc3RhcnRzGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkEh8KBXN0b3BzGAMgAygLMhAuYnVzYmFyLnYxLlJ1bklkEiUKCXNwZWNfcmVmcxgeIAMoCzISLmJ1c2Jhci52MS5TcGVjUmVmEiMKCXdpdGhkcmF3bhgfIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIeCgVob2xkcxgIIAMoCzIPLmJ1c2Jhci52MS5Ib2xkEiEKB3JldHVybnMYCSADKAsyEC5idXNiYXIudjEuUnVuSWQSJQoGc2hhcmVzGDwgAygLMhUuYnVzYmFyLnYxLlNoYXJlU3RhcnQiQAoKU2hhcmVTdGFydBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIUCgx3YXR0X3NlY29uZHMYAiABKAEiOAoESG9sZBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpoZWxkX2F0X21zGAIgASgBIiYKB1NwZWNSZWYSCwoDam9iGAEgASgNEg4KBmRpZ2VzdBgCIAEoDCJlCghTcGVjUGFydBIOCgZkaWdlc3QYASABKAwSDAoEc2l6ZRgCIAEoARIOCgZvZmZzZXQYAyABKAESDAoEZGF0YRgEIAEoDBIQCghlbmNvZGluZxgFIAEoCRILCgNqb2IYBiABKA0ijAUKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRIMCgRuaWNlGA8gASgFEhgKEHN1Ym1pdF9kaXJlY3RvcnkYFCABKAkSGwoTc3VibWl0X2RpcmVjdG9yeV9pZBgVIAEoCRITCgtzdGRvdXRfZmlsZRgWIAEoCRITCgtzdGRlcnJfZmlsZRgXIAEoCRIrCgljb250YWluZXIYKCABKAsyGC5idXNiYXIudjEuQ29udGFpbmVyU3BlYxIQCghqb2Jfc3BlYxgyIAEoDBIQCgh3b3JrbG9hZBg2IAEoCRIMCgRhcmdzGFAgAygJEg8KB2VudHJpZXMYUSADKAkSFwoPc3VibWl0dGVkX2F0X21zGDMgASgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLAoKTmVlZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIoIBCg1Db250YWluZXJTcGVjEg0KBWltYWdlGAEgASgJEiQKBm1vdW50cxgCIAMoCzIULmJ1c2Jhci52MS5Nb3VudFNwZWMSKwoKY29udGFpbmVycxgDIAMoCzIXLmJ1c2Jhci52MS5PbmVDb250YWluZXISDwoHbmV0d29yaxgEIAEoCSI9CglNb3VudFNwZWMSDgoGc291cmNlGAEgASgJEg4KBnRhcmdldBgCIAEoCRIQCgh3cml0YWJsZRgDIAEoCCKXAQoMT25lQ29udGFpbmVyEgwKBG5hbWUYASABKAkSDQoFaW1hZ2UYAiABKAkSDwoHY29tbWFuZBgDIAMoCRItCgNlbnYYBCADKAsyIC5idXNiYXIudjEuT25lQ29udGFpbmVyLkVudkVudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiEgoDQWNrEgsKA3NlcRgBIAEoDSKxAQoNT3V0cHV0UmVxdWVzdBIPCgdyZXF1ZXN0GAEgASgNEhwKAmlkGAIgASgLMhAuYnVzYmFyLnYxLlJ1bklkEicKBnN0cmVhbRgDIAEoDjIXLmJ1c2Jhci52MS5PdXRwdXRTdHJlYW0SDgoGb2Zmc2V0GAQgASgBEhEKCW1heF9ieXRlcxgFIAEoDRIPCgd3YWl0X21zGAYgASgNEhQKDGlzX2NhbmNlbGxlZBgeIAEoCCJ7CgtPdXRwdXRDaHVuaxIPCgdyZXF1ZXN0GAEgASgNEgwKBGRhdGEYAiABKAwSCwoDZW9mGAMgASgIEhEKCXRydW5jYXRlZBgEIAEoCBINCgVlcnJvchgFIAEoCRIMCgRtb3JlGB4gASgIEhAKCGVuY29kaW5nGB8gASgJIigKB0dvb2RieWUSDgoGcmVhc29uGAEgASgJEg0KBXJldHJ5GAIgASgIKrwBCghFbmRDYXVzZRIZChVFTkRfQ0FVU0VfVU5TUEVDSUZJRUQQABIUChBFTkRfQ0FVU0VfRVhJVEVEEAESFwoTRU5EX0NBVVNFX1NJR05BTExFRBACEhgKFEVORF9DQVVTRV9USU1FX0xJTUlUEAMSFQoRRU5EX0NBVVNFX1NUT1BQRUQQBBIdChlFTkRfQ0FVU0VfQ09VTERfTk9UX1NUQVJUEAUSFgoSRU5EX0NBVVNFX1ZBTklTSEVEEAYqYQoMT3V0cHV0U3RyZWFtEh0KGU9VVFBVVF9TVFJFQU1fVU5TUEVDSUZJRUQQABIYChRPVVRQVVRfU1RSRUFNX1NURE9VVBABEhgKFE9VVFBVVF9TVFJFQU1fU1RERVJSEAIySgoGQWdlbnRzEkAKB1Nlc3Npb24SFy5idXNiYXIudjEuQWdlbnRNZXNzYWdlGhguYnVzYmFyLnYxLlNlcnZlck1lc3NhZ2UoATABYgZwcm90bzM");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSK1BAoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSAASLgoIcHJvZ3Jlc3MYMiABKAsyGi5idXNiYXIudjEuUHJvZ3Jlc3NSZXBvcnRzSAASJgoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlckgAEisKCmF0dGFjaG1lbnQYRiABKAsyFS5idXNiYXIudjEuQXR0YWNobWVudEgAQgkKB21lc3NhZ2UihAIKCkF0dGFjaG1lbnQSDgoGbnVtYmVyGAEgASgNEicKBXN0YXJ0GAIgASgLMhYuYnVzYmFyLnYxLkF0dGFjaFN0YXJ0SAASKwoHc3RhcnRlZBgDIAEoCzIYLmJ1c2Jhci52MS5BdHRhY2hTdGFydGVkSAASJQoEcGFydBgEIAEoCzIVLmJ1c2Jhci52MS5BdHRhY2hQYXJ0SAASDgoEc2VlbhgFIAEoAUgAEicKBHNpemUYBiABKAsyFy5idXNiYXIudjEuVGVybWluYWxTaXplSAASJQoEb3ZlchgHIAEoCzIVLmJ1c2Jhci52MS5BdHRhY2hPdmVySABCCQoHbWVzc2FnZSJpCgtBdHRhY2hTdGFydBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIVCg1vdXRwdXRfb2Zmc2V0GAIgASgBEiUKBHNpemUYAyABKAsyFy5idXNiYXIudjEuVGVybWluYWxTaXplIiUKDUF0dGFjaFN0YXJ0ZWQSFAoMaW5wdXRfb2Zmc2V0GAEgASgBIjcKCkF0dGFjaFBhcnQSDgoGb2Zmc2V0GAEgASgBEgwKBGRhdGEYAiABKAwSCwoDZW5kGAMgASgIIhsKCkF0dGFjaE92ZXISDQoFZXJyb3IYASABKAkiLQoMVGVybWluYWxTaXplEgwKBHJvd3MYASABKA0SDwoHY29sdW1ucxgCIAEoDSIWCgRNYXJrEg4KBm51bWJlchgBIAEoDSJDCgVQYXJ0cxIRCgllbmNvZGluZ3MYASADKAkSJwoKaGVsZF9zcGVjcxgCIAMoCzITLmJ1c2Jhci52MS5IZWxkU3BlYyIpCghIZWxkU3BlYxIOCgZkaWdlc3QYASABKAwSDQoFYnl0ZXMYAiABKAEi+QQKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoEg8KB29uX2xvc3QYFCABKAkSFQoNbG9zdF9hZnRlcl9tcxgVIAEoARIUCgxoZWFydGJlYXRfbXMYFiABKA0SEgoKc2lsZW5jZV9tcxgXIAEoDRIfCgVwYXJ0cxgeIAEoCzIQLmJ1c2Jhci52MS5QYXJ0cxIQCghjYW5faG9sZBgOIAEoCBIkCgVwb3dlchg8IAEoCzIVLmJ1c2Jhci52MS5BZ2VudFBvd2VyEhYKDndhbnRzX2pvYl9zcGVjGD0gASgIEhIKCmNhbl9hdHRhY2gYRiABKAgaLwoNQ2FwYWNpdHlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisAEKCkFnZW50UG93ZXISDQoFd2F0dHMYASABKAESLAoHY2hhbmdlcxgCIAMoCzIbLmJ1c2Jhci52MS5BZ2VudFBvd2VyQ2hhbmdlEhYKDmdyZWF0ZXN0X3NoYXJlGAMgASgBEhgKEG5lZWRzX25vX2NvbW1hbmQYBCABKAgSDwoHdGlja19tcxgFIAEoDRIiCgRzaXRlGAYgASgLMhQuYnVzYmFyLnYxLlNpdGVFZGdlcyKRAQoJU2l0ZUVkZ2VzEg0KBWVkZ2VzGAEgASgNEg4KBnNoYXJlcxgCIAEoDRI0CghjYXBhY2l0eRgDIAMoCzIiLmJ1c2Jhci52MS5TaXRlRWRnZXMuQ2FwYWNpdHlFbnRyeRovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiMAoQQWdlbnRQb3dlckNoYW5nZRINCgVhdF9tcxgBIAEoARINCgV3YXR0cxgCIAEoASJJCgxDbHVzdGVyQWdlbnQSEAoIbGVhc2VfbXMYASABKAESDwoHb25fbG9zdBgCIAEoCRIWCg53YW50c19qb2Jfc3BlYxgKIAEoCCJ5CgRUYWtlEg0KBXRhc2tzGAEgASgNEicKBGZyZWUYAiADKAsyGS5idXNiYXIudjEuVGFrZS5GcmVlRW50cnkSDAoEc2VlbhgDIAEoDRorCglGcmVlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIVCgVGYWN0cxIMCgRqc29uGAEgASgJIhoKBkhlYWx0aBIQCghzaWNrbmVzcxgBIAEoCSIvCgZRdWV1ZWQSJQoGZ3JvdXBzGAEgAygLMhUuYnVzYmFyLnYxLlF1ZXVlZFJ1bnMiPAoKUXVldWVkUnVucxIOCgZyZWFzb24YASABKAkSHgoEcnVucxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCI3Cg9Qcm9ncmVzc1JlcG9ydHMSJAoEcnVucxgBIAMoCzIWLmJ1c2Jhci52MS5SdW5Qcm9ncmVzcyJWCgtSdW5Qcm9ncmVzcxIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIpCghwcm9ncmVzcxgCIAEoCzIXLmJ1c2Jhci52MS5Ub2xkUHJvZ3Jlc3MiMAoMVG9sZFByb2dyZXNzEg8KB3BlcmNlbnQYASABKAESDwoHbWVzc2FnZRgCIAEoCSIZCgVDbG9jaxIQCghhaGVhZF9tcxgBIAEoASI4CglIZWFydGJlYXQSEwoLaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYFCABKAEiOwoHUmVwb3J0cxILCgNzZXEYASABKA0SIwoGZXZlbnRzGAIgAygLMhMuYnVzYmFyLnYxLlJ1bkV2ZW50IqQBCghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAEicKCHJldHVybmVkGAQgASgLMhMuYnVzYmFyLnYxLlJldHVybmVkSABCBwoFZXZlbnQiHgoIUmV0dXJuZWQSEgoKaGVsZF9hdF9tcxgBIAEoASIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEiyAIKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgSGAoQaXNfb3V0X29mX21lbW9yeRgJIAEoCBIaChJtZW1vcnlfbGltaXRfYnl0ZXMYCiABKAESIgoFdXNhZ2UYByABKAsyEy5idXNiYXIudjEuUnVuVXNhZ2USHwoFYmVnYW4YDCABKAsyEC5idXNiYXIudjEuUnVuSWQSKQoIcHJvZ3Jlc3MYMiABKAsyFy5idXNiYXIudjEuVG9sZFByb2dyZXNzIqIBCghSdW5Vc2FnZRITCgZjcHVfdXMYASABKAFIAIgBARIUCgd3YWxsX3VzGAIgASgBSAGIAQESGAoLbWF4X3Jzc19raWIYAyABKAFIAogBARIZCgxtYWpvcl9mYXVsdHMYBCABKAFIA4gBAUIJCgdfY3B1X3VzQgoKCF93YWxsX3VzQg4KDF9tYXhfcnNzX2tpYkIPCg1fbWFqb3JfZmF1bHRzIp0DCg1TZXJ2ZXJNZXNzYWdlEiUKB3dlbGNvbWUYASABKAsyEi5idXNiYXIudjEuV2VsY29tZUgAEh8KBHdvcmsYAiABKAsyDy5idXNiYXIudjEuV29ya0gAEh0KA2FjaxgDIAEoCzIOLmJ1c2Jhci52MS5BY2tIABIqCgZvdXRwdXQYBCABKAsyGC5idXNiYXIudjEuT3V0cHV0UmVxdWVzdEgAEiUKB2dvb2RieWUYBSABKAsyEi5idXNiYXIudjEuR29vZGJ5ZUgAEikKCWhlYXJ0YmVhdBgGIAEoCzIULmJ1c2Jhci52MS5IZWFydGJlYXRIABIoCglzcGVjX3BhcnQYHiABKAsyEy5idXNiYXIudjEuU3BlY1BhcnRIABIfCgRtYXJrGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIkCgltYXJrX3NlZW4YICABKAsyDy5idXNiYXIudjEuTWFya0gAEisKCmF0dGFjaG1lbnQYRiABKAsyFS5idXNiYXIudjEuQXR0YWNobWVudEgAQgkKB21lc3NhZ2Ui4wEKB1dlbGNvbWUSHQoVaGVhcnRiZWF0X2ludGVydmFsX21zGAEgASgNEhYKDnNlcnZlcl90aW1lX21zGAIgASgBEhQKDHdhbnRzX2hlYWx0aBgDIAEoCBITCgt3YW50c19jbG9jaxgUIAEoCBIUCgx3YW50c19xdWV1ZWQYKCABKAgSFgoOd2FudHNfcHJvZ3Jlc3MYMiABKAgSEwoLd2FudHNfcG93ZXIYPCABKAgSEgoKc2lsZW5jZV9tcxgVIAEoDRIfCgVwYXJ0cxgeIAEoCzIQLmJ1c2Jhci52MS5QYXJ0cyKiAgoEV29yaxIhCgVzcGVjcxgBIAMoCzISLmJ1c2Jhci52MS5SdW5TcGVjEiAKBnN0YXJ0cxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIfCgVzdG9wcxgDIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCglzcGVjX3JlZnMYHiADKAsyEi5idXNiYXIudjEuU3BlY1JlZhIjCgl3aXRoZHJhd24YHyADKAsyEC5idXNiYXIudjEuUnVuSWQSHgoFaG9sZHMYCCADKAsyDy5idXNiYXIudjEuSG9sZBIhCgdyZXR1cm5zGAkgAygLMhAuYnVzYmFyLnYxLlJ1bklkEiUKBnNoYXJlcxg8IAMoCzIVLmJ1c2Jhci52MS5TaGFyZVN0YXJ0IkAKClNoYXJlU3RhcnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSFAoMd2F0dF9zZWNvbmRzGAIgASgBIjgKBEhvbGQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKaGVsZF9hdF9tcxgCIAEoASImCgdTcGVjUmVmEgsKA2pvYhgBIAEoDRIOCgZkaWdlc3QYAiABKAwiZQoIU3BlY1BhcnQSDgoGZGlnZXN0GAEgASgMEgwKBHNpemUYAiABKAESDgoGb2Zmc2V0GAMgASgBEgwKBGRhdGEYBCABKAwSEAoIZW5jb2RpbmcYBSABKAkSCwoDam9iGAYgASgNIrAFCgdSdW5TcGVjEgsKA2pvYhgBIAEoDRIQCghqb2JfbmFtZRgCIAEoCRINCgVncm91cBgDIAEoCRIMCgRhcmd2GAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuUnVuU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSFQoNdGltZV9saW1pdF9tcxgIIAEoARIVCg1raWxsX2dyYWNlX21zGAkgASgBEhoKEm91dHB1dF9saW1pdF9ieXRlcxgKIAEoARISCgphcnJheV9zaXplGAsgASgNEg8KB2pvYnNwZWMYDCABKAkSDwoHcmVxdWVzdBgNIAEoCRIsCgVuZWVkcxgOIAMoCzIdLmJ1c2Jhci52MS5SdW5TcGVjLk5lZWRzRW50cnkSDAoEbmljZRgPIAEoBRIYChBzdWJtaXRfZGlyZWN0b3J5GBQgASgJEhsKE3N1Ym1pdF9kaXJlY3RvcnlfaWQYFSABKAkSEwoLc3Rkb3V0X2ZpbGUYFiABKAkSEwoLc3RkZXJyX2ZpbGUYFyABKAkSKwoJY29udGFpbmVyGCggASgLMhguYnVzYmFyLnYxLkNvbnRhaW5lclNwZWMSEAoIam9iX3NwZWMYMiABKAwSEAoId29ya2xvYWQYNiABKAkSDAoEYXJncxhQIAMoCRIPCgdlbnRyaWVzGFEgAygJEg4KBmF0dGFjaBhGIAEoCRISCgpoYW5nX3VwX21zGEcgASgBEhcKD3N1Ym1pdHRlZF9hdF9tcxgzIAEoARoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKCAQoNQ29udGFpbmVyU3BlYxINCgVpbWFnZRgBIAEoCRIkCgZtb3VudHMYAiADKAsyFC5idXNiYXIudjEuTW91bnRTcGVjEisKCmNvbnRhaW5lcnMYAyADKAsyFy5idXNiYXIudjEuT25lQ29udGFpbmVyEg8KB25ldHdvcmsYBCABKAkiPQoJTW91bnRTcGVjEg4KBnNvdXJjZRgBIAEoCRIOCgZ0YXJnZXQYAiABKAkSEAoId3JpdGFibGUYAyABKAgilwEKDE9uZUNvbnRhaW5lchIMCgRuYW1lGAEgASgJEg0KBWltYWdlGAIgASgJEg8KB2NvbW1hbmQYAyADKAkSLQoDZW52GAQgAygLMiAuYnVzYmFyLnYxLk9uZUNvbnRhaW5lci5FbnZFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhIKA0FjaxILCgNzZXEYASABKA0isQEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDRIUCgxpc19jYW5jZWxsZWQYHiABKAgiewoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkSDAoEbW9yZRgeIAEoCBIQCghlbmNvZGluZxgfIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -134,6 +134,12 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
      */
     value: AgentPower;
     case: "power";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Attachment attachment = 70;
+     */
+    value: Attachment;
+    case: "attachment";
   } | { case: undefined; value?: undefined };
 };
 
@@ -143,6 +149,209 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
  */
 export const AgentMessageSchema: GenMessage<AgentMessage> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 1);
+
+/**
+ * Bytes between a client and a run whose standard input or terminal it is (JobSpec.attach). Only to agents whose Hello says
+ * can_attach. The ends are the client and the run: server and agent pass on, and hold no more than the window of the stream.
+ *
+ * @generated from message busbar.v1.Attachment
+ */
+export type Attachment = Message<"busbar.v1.Attachment"> & {
+  /**
+   * of the server, in this session
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * @generated from oneof busbar.v1.Attachment.message
+   */
+  message: {
+    /**
+     * of the server, first: the agent connects the run's end. One before it for the same run is over
+     *
+     * @generated from field: busbar.v1.AttachStart start = 2;
+     */
+    value: AttachStart;
+    case: "start";
+  } | {
+    /**
+     * of the agent: the run's end is connected
+     *
+     * @generated from field: busbar.v1.AttachStarted started = 3;
+     */
+    value: AttachStarted;
+    case: "started";
+  } | {
+    /**
+     * of the server: input; of the agent: output of a terminal
+     *
+     * @generated from field: busbar.v1.AttachPart part = 4;
+     */
+    value: AttachPart;
+    case: "part";
+  } | {
+    /**
+     * of the server: the client has the output up to this offset; of the agent: the run has the input
+     *
+     * @generated from field: double seen = 5;
+     */
+    value: number;
+    case: "seen";
+  } | {
+    /**
+     * of the server: the client's terminal has another size
+     *
+     * @generated from field: busbar.v1.TerminalSize size = 6;
+     */
+    value: TerminalSize;
+    case: "size";
+  } | {
+    /**
+     * of either: there is nothing more to pass on
+     *
+     * @generated from field: busbar.v1.AttachOver over = 7;
+     */
+    value: AttachOver;
+    case: "over";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message busbar.v1.Attachment.
+ * Use `create(AttachmentSchema)` to create a new message.
+ */
+export const AttachmentSchema: GenMessage<Attachment> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 2);
+
+/**
+ * @generated from message busbar.v1.AttachStart
+ */
+export type AttachStart = Message<"busbar.v1.AttachStart"> & {
+  /**
+   * @generated from field: busbar.v1.RunId id = 1;
+   */
+  id?: RunId | undefined;
+
+  /**
+   * the client has the output up to here
+   *
+   * @generated from field: double output_offset = 2;
+   */
+  outputOffset: number;
+
+  /**
+   * absent: it has no terminal
+   *
+   * @generated from field: busbar.v1.TerminalSize size = 3;
+   */
+  size?: TerminalSize | undefined;
+};
+
+/**
+ * Describes the message busbar.v1.AttachStart.
+ * Use `create(AttachStartSchema)` to create a new message.
+ */
+export const AttachStartSchema: GenMessage<AttachStart> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 3);
+
+/**
+ * @generated from message busbar.v1.AttachStarted
+ */
+export type AttachStarted = Message<"busbar.v1.AttachStarted"> & {
+  /**
+   * the run's end has the input up to here
+   *
+   * @generated from field: double input_offset = 1;
+   */
+  inputOffset: number;
+};
+
+/**
+ * Describes the message busbar.v1.AttachStarted.
+ * Use `create(AttachStartedSchema)` to create a new message.
+ */
+export const AttachStartedSchema: GenMessage<AttachStarted> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 4);
+
+/**
+ * @generated from message busbar.v1.AttachPart
+ */
+export type AttachPart = Message<"busbar.v1.AttachPart"> & {
+  /**
+   * of data in the whole stream, in bytes
+   *
+   * @generated from field: double offset = 1;
+   */
+  offset: number;
+
+  /**
+   * at most 64 KiB
+   *
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+
+  /**
+   * nothing follows data
+   *
+   * @generated from field: bool end = 3;
+   */
+  end: boolean;
+};
+
+/**
+ * Describes the message busbar.v1.AttachPart.
+ * Use `create(AttachPartSchema)` to create a new message.
+ */
+export const AttachPartSchema: GenMessage<AttachPart> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 5);
+
+/**
+ * @generated from message busbar.v1.AttachOver
+ */
+export type AttachOver = Message<"busbar.v1.AttachOver"> & {
+  /**
+   * why; empty: the run has ended, or the client has gone
+   *
+   * @generated from field: string error = 1;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message busbar.v1.AttachOver.
+ * Use `create(AttachOverSchema)` to create a new message.
+ */
+export const AttachOverSchema: GenMessage<AttachOver> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 6);
+
+/**
+ * @generated from message busbar.v1.TerminalSize
+ */
+export type TerminalSize = Message<"busbar.v1.TerminalSize"> & {
+  /**
+   * in characters
+   *
+   * @generated from field: uint32 rows = 1;
+   */
+  rows: number;
+
+  /**
+   * in characters
+   *
+   * @generated from field: uint32 columns = 2;
+   */
+  columns: number;
+};
+
+/**
+ * Describes the message busbar.v1.TerminalSize.
+ * Use `create(TerminalSizeSchema)` to create a new message.
+ */
+export const TerminalSizeSchema: GenMessage<TerminalSize> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * Sent behind larger messages; whoever receives it sends it back at once, as mark_seen. So the sender
@@ -163,7 +372,7 @@ export type Mark = Message<"busbar.v1.Mark"> & {
  * Use `create(MarkSchema)` to create a new message.
  */
 export const MarkSchema: GenMessage<Mark> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 2);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * What an end can do on thin links. Absent: it is an older one; then specs and outputs come whole.
@@ -191,7 +400,7 @@ export type Parts = Message<"busbar.v1.Parts"> & {
  * Use `create(PartsSchema)` to create a new message.
  */
 export const PartsSchema: GenMessage<Parts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 3);
+  messageDesc(file_busbar_v1_agent, 9);
 
 /**
  * @generated from message busbar.v1.HeldSpec
@@ -217,7 +426,7 @@ export type HeldSpec = Message<"busbar.v1.HeldSpec"> & {
  * Use `create(HeldSpecSchema)` to create a new message.
  */
 export const HeldSpecSchema: GenMessage<HeldSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 4);
+  messageDesc(file_busbar_v1_agent, 10);
 
 /**
  * @generated from message busbar.v1.Hello
@@ -349,6 +558,13 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: bool wants_job_spec = 61;
    */
   wantsJobSpec: boolean;
+
+  /**
+   * it can give runs a client's standard input, or its terminal (Attachment)
+   *
+   * @generated from field: bool can_attach = 70;
+   */
+  canAttach: boolean;
 };
 
 /**
@@ -356,7 +572,7 @@ export type Hello = Message<"busbar.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 5);
+  messageDesc(file_busbar_v1_agent, 11);
 
 /**
  * What the node has for shares of jobs with energy, all of it; replaces the one before. Sent in Hello, and whenever the
@@ -413,7 +629,7 @@ export type AgentPower = Message<"busbar.v1.AgentPower"> & {
  * Use `create(AgentPowerSchema)` to create a new message.
  */
 export const AgentPowerSchema: GenMessage<AgentPower> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 6);
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * The edges of a site below, as one node. It takes shares and no other tasks.
@@ -449,7 +665,7 @@ export type SiteEdges = Message<"busbar.v1.SiteEdges"> & {
  * Use `create(SiteEdgesSchema)` to create a new message.
  */
 export const SiteEdgesSchema: GenMessage<SiteEdges> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * @generated from message busbar.v1.AgentPowerChange
@@ -473,7 +689,7 @@ export type AgentPowerChange = Message<"busbar.v1.AgentPowerChange"> & {
  * Use `create(AgentPowerChangeSchema)` to create a new message.
  */
 export const AgentPowerChangeSchema: GenMessage<AgentPowerChange> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * @generated from message busbar.v1.ClusterAgent
@@ -506,7 +722,7 @@ export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
  * Use `create(ClusterAgentSchema)` to create a new message.
  */
 export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 15);
 
 /**
  * Of an agent that speaks for a cluster: what it would take now of the tasks that were offered to
@@ -544,7 +760,7 @@ export type Take = Message<"busbar.v1.Take"> & {
  * Use `create(TakeSchema)` to create a new message.
  */
 export const TakeSchema: GenMessage<Take> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * What the machine has is no longer what Hello, or the last of these, said.
@@ -565,7 +781,7 @@ export type Facts = Message<"busbar.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * Whether the agent can start processes. One that cannot gives back the tasks that it has not
@@ -588,7 +804,7 @@ export type Health = Message<"busbar.v1.Health"> & {
  * Use `create(HealthSchema)` to create a new message.
  */
 export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * Why runs wait in the queue of a scheduler below, all of it; replaces the one before. Only for servers
@@ -608,7 +824,7 @@ export type Queued = Message<"busbar.v1.Queued"> & {
  * Use `create(QueuedSchema)` to create a new message.
  */
 export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * @generated from message busbar.v1.QueuedRuns
@@ -632,7 +848,7 @@ export type QueuedRuns = Message<"busbar.v1.QueuedRuns"> & {
  * Use `create(QueuedRunsSchema)` to create a new message.
  */
 export const QueuedRunsSchema: GenMessage<QueuedRuns> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 20);
 
 /**
  * How far runs are, of each the newest: not acknowledged, and said again for all that run in the next
@@ -652,7 +868,7 @@ export type ProgressReports = Message<"busbar.v1.ProgressReports"> & {
  * Use `create(ProgressReportsSchema)` to create a new message.
  */
 export const ProgressReportsSchema: GenMessage<ProgressReports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 21);
 
 /**
  * @generated from message busbar.v1.RunProgress
@@ -674,7 +890,7 @@ export type RunProgress = Message<"busbar.v1.RunProgress"> & {
  * Use `create(RunProgressSchema)` to create a new message.
  */
 export const RunProgressSchema: GenMessage<RunProgress> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 22);
 
 /**
  * @generated from message busbar.v1.ToldProgress
@@ -700,7 +916,7 @@ export type ToldProgress = Message<"busbar.v1.ToldProgress"> & {
  * Use `create(ToldProgressSchema)` to create a new message.
  */
 export const ToldProgressSchema: GenMessage<ToldProgress> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 23);
 
 /**
  * The agent's clock differs from the server's by more than two seconds, or no longer does. Its reports
@@ -722,7 +938,7 @@ export type Clock = Message<"busbar.v1.Clock"> & {
  * Use `create(ClockSchema)` to create a new message.
  */
 export const ClockSchema: GenMessage<Clock> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 24);
 
 /**
  * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
@@ -753,7 +969,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 19);
+  messageDesc(file_busbar_v1_agent, 25);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -778,7 +994,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 20);
+  messageDesc(file_busbar_v1_agent, 26);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -818,7 +1034,7 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 21);
+  messageDesc(file_busbar_v1_agent, 27);
 
 /**
  * A held run that the agent has not begun, and never will: it may be placed again under the same id.
@@ -839,7 +1055,7 @@ export type Returned = Message<"busbar.v1.Returned"> & {
  * Use `create(ReturnedSchema)` to create a new message.
  */
 export const ReturnedSchema: GenMessage<Returned> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 22);
+  messageDesc(file_busbar_v1_agent, 28);
 
 /**
  * @generated from message busbar.v1.Started
@@ -856,7 +1072,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 23);
+  messageDesc(file_busbar_v1_agent, 29);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -948,7 +1164,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 24);
+  messageDesc(file_busbar_v1_agent, 30);
 
 /**
  * What a run used. A number that the executor does not know is absent.
@@ -990,7 +1206,7 @@ export type RunUsage = Message<"busbar.v1.RunUsage"> & {
  * Use `create(RunUsageSchema)` to create a new message.
  */
 export const RunUsageSchema: GenMessage<RunUsage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 25);
+  messageDesc(file_busbar_v1_agent, 31);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -1055,6 +1271,12 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
      */
     value: Mark;
     case: "markSeen";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Attachment attachment = 70;
+     */
+    value: Attachment;
+    case: "attachment";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1063,7 +1285,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 26);
+  messageDesc(file_busbar_v1_agent, 32);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -1136,7 +1358,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 27);
+  messageDesc(file_busbar_v1_agent, 33);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -1206,7 +1428,7 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 28);
+  messageDesc(file_busbar_v1_agent, 34);
 
 /**
  * @generated from message busbar.v1.ShareStart
@@ -1230,7 +1452,7 @@ export type ShareStart = Message<"busbar.v1.ShareStart"> & {
  * Use `create(ShareStartSchema)` to create a new message.
  */
 export const ShareStartSchema: GenMessage<ShareStart> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 29);
+  messageDesc(file_busbar_v1_agent, 35);
 
 /**
  * @generated from message busbar.v1.Hold
@@ -1254,7 +1476,7 @@ export type Hold = Message<"busbar.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 30);
+  messageDesc(file_busbar_v1_agent, 36);
 
 /**
  * @generated from message busbar.v1.SpecRef
@@ -1276,7 +1498,7 @@ export type SpecRef = Message<"busbar.v1.SpecRef"> & {
  * Use `create(SpecRefSchema)` to create a new message.
  */
 export const SpecRefSchema: GenMessage<SpecRef> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 31);
+  messageDesc(file_busbar_v1_agent, 37);
 
 /**
  * A part of a large RunSpec, which is sent once for all tasks of its job. The agent keeps it, or the
@@ -1329,7 +1551,7 @@ export type SpecPart = Message<"busbar.v1.SpecPart"> & {
  * Use `create(SpecPartSchema)` to create a new message.
  */
 export const SpecPartSchema: GenMessage<SpecPart> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 32);
+  messageDesc(file_busbar_v1_agent, 38);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -1496,6 +1718,20 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   entries: string[];
 
   /**
+   * as JobSpec.attach; only for agents that said can_attach
+   *
+   * @generated from field: string attach = 70;
+   */
+  attach: string;
+
+  /**
+   * as JobSpec.hang_up_ms; 0: the agent's own
+   *
+   * @generated from field: double hang_up_ms = 71;
+   */
+  hangUpMs: number;
+
+  /**
    * with job_spec: tells the job apart from one of the same number on another server
    *
    * @generated from field: double submitted_at_ms = 51;
@@ -1508,7 +1744,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 33);
+  messageDesc(file_busbar_v1_agent, 39);
 
 /**
  * What containers a run has. Without `containers` there is one: `image`, which argv or script runs in.
@@ -1546,7 +1782,7 @@ export type ContainerSpec = Message<"busbar.v1.ContainerSpec"> & {
  * Use `create(ContainerSpecSchema)` to create a new message.
  */
 export const ContainerSpecSchema: GenMessage<ContainerSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 34);
+  messageDesc(file_busbar_v1_agent, 40);
 
 /**
  * @generated from message busbar.v1.MountSpec
@@ -1573,7 +1809,7 @@ export type MountSpec = Message<"busbar.v1.MountSpec"> & {
  * Use `create(MountSpecSchema)` to create a new message.
  */
 export const MountSpecSchema: GenMessage<MountSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 35);
+  messageDesc(file_busbar_v1_agent, 41);
 
 /**
  * @generated from message busbar.v1.OneContainer
@@ -1607,7 +1843,7 @@ export type OneContainer = Message<"busbar.v1.OneContainer"> & {
  * Use `create(OneContainerSchema)` to create a new message.
  */
 export const OneContainerSchema: GenMessage<OneContainer> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 36);
+  messageDesc(file_busbar_v1_agent, 42);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -1626,7 +1862,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 37);
+  messageDesc(file_busbar_v1_agent, 43);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -1677,7 +1913,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 38);
+  messageDesc(file_busbar_v1_agent, 44);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -1734,7 +1970,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 39);
+  messageDesc(file_busbar_v1_agent, 45);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -1758,7 +1994,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 40);
+  messageDesc(file_busbar_v1_agent, 46);
 
 /**
  * @generated from enum busbar.v1.EndCause

@@ -7,6 +7,8 @@ import type {
   TaskView,
   TriedJobView,
 } from "../../views/views.ts";
+import type { AttachListener, OpenAttachment } from "../../attach/agent-attachments.ts";
+import type { AttachQuery } from "../../attach/attach-operation.ts";
 import type { OpenWatch } from "../../watch/watch-format.ts";
 import type {
   ChangeCondition,
@@ -88,6 +90,12 @@ export interface UserOperations {
     query: OutputQuery,
     signal: AbortSignal,
   ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
+  /**
+   * Makes the caller the standard input or the terminal of a running task whose job says `attach`. The newest caller
+   * counts. Refused with `conflict` for a task that does not run or takes no client, with `exhausted` when too
+   * many are attached, with `unavailable` while its node is away.
+   */
+  attach(query: AttachQuery, listener: AttachListener): Promise<OpenAttachment>;
   /**
    * Starts with a "sync" event that tells from which revision it goes on; a "bookmark" now and then
    * tells an idle reader how far it is. Throws `compacted` when the revision is no longer kept,

@@ -12,6 +12,7 @@ import { processLimitsOf } from "../cgroups/enforcement.ts";
 import type { GroupTerms, ProcessRunTerms } from "../run.ts";
 import type { GroupPlan } from "../cgroups/run-groups.ts";
 import { runKey } from "../../../runs/run-key.ts";
+import type { AttachedRuns } from "../attach/attached-runs.ts";
 import type { Launch } from "./starter.ts";
 import { PROGRESS_FILE_VARIABLE } from "../../../runs/progress-files.ts";
 import { RUN_VARIABLE } from "../../../runs/run-variable.ts";
@@ -26,6 +27,7 @@ export interface LaunchPlace {
   readonly progressFile: string;
   /** For runs in containers; undefined: this executor has none. */
   readonly containers: RunContainers | undefined;
+  readonly attached: Pick<AttachedRuns, "wordsBefore">;
 }
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
@@ -51,7 +53,7 @@ export function launchOf(asked: RunRequest, at: LaunchPlace): Launch {
     ...(limits && { limits }),
   };
   const work = hereOf(request.work);
-  const { before = [] } = request;
+  const before = at.attached.wordsBefore(request, key);
   if (work.kind === "script") {
     const path = join(directory, "script");
     const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];

@@ -123,6 +123,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   ...sicknessOf(hello.sickness, known, hello.nowMs),
   ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
   ...(hello.canHold === true ? { canHold: true } : {}),
+  ...(hello.canAttach === true ? { canAttach: true } : {}),
   ...(hello.power === undefined
     ? {}
     : { power: toldPower(hello.power, known?.power, hello.nowMs) }),

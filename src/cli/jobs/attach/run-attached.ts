@@ -1,0 +1,63 @@
+import type { JobSubmissionInit } from "../../../client/messages.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { InputSource } from "../../context.ts";
+import type { Session } from "../../session.ts";
+import { toSubmission } from "../../submit/job-flags.ts";
+import { Attachment } from "./attachment.ts";
+import { type Attach, attachFields, type RunFlags, wordsOf } from "./run-flags.ts";
+
+/** The job that flags and words describe, and what this command is to it. */
+export async function toAttachedSubmission(
+  session: Session,
+  words: readonly string[],
+  flags: RunFlags,
+  attach: Attach | undefined,
+): Promise<JobSubmissionInit> {
+  const all = wordsOf(words, attach, flags);
+  const fields = attach && attachFields(all, attach, flags, session.context);
+  return await toSubmission(flags, all, session, fields);
+}
+
+/** Of an input that nobody named, how to do without it. */
+export function refuseInput(error: unknown, attach: Attach | undefined): never {
+  const isRefused =
+    error instanceof AppError && ["unschedulable", "unprocessable"].includes(error.code);
+  if (!isRefused || attach?.kind !== "stdin" || attach.isAsked) throw error;
+  const { code, message } = error;
+  const hint = "standard input is a pipe and would be passed on; -n (--no-stdin) leaves it alone";
+  throw new AppError(code, `${message}; ${hint}`, {
+    cause: error,
+    field: error.field,
+    saysWhere: true,
+  });
+}
+
+/** Before anything is submitted: it may not be there. */
+export const openSource = ({ context }: Session, attach: Attach): InputSource =>
+  context.openInput(attach.kind === "terminal" ? "-" : attach.path);
+
+export function openAttachment(
+  session: Session,
+  jobId: string,
+  { attach, source }: { readonly attach: Attach; readonly source: InputSource },
+  stop: AbortController,
+): Attachment {
+  return new Attachment(session, {
+    source,
+    terminal: attach.kind === "terminal" ? session.context.terminal : undefined,
+    onFailure: (problem) => void giveUp(session, jobId, problem),
+    onUnwritable: (error) => stop.abort(error),
+  });
+}
+
+/** A task without all of its input must not look as if it had succeeded. */
+async function giveUp(session: Session, id: string, problem: string): Promise<void> {
+  try {
+    await session.note(`job ${id} is cancelled: ${problem}`);
+    const client = await session.client();
+    await client.cancelJob({ id, reason: problem });
+  } catch (error) {
+    const { message } = AppError.from(error, "cancel");
+    await session.note(`could not cancel job ${id}: ${message}`).catch(() => undefined);
+  }
+}

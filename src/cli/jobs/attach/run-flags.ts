@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import { invalid } from "../../../lib/errors.ts";
+import type { Context } from "../../context.ts";
+import { duration, notEmpty } from "../../flags.ts";
+import type { AttachedFields, JobFlags } from "../../submit/job-flags.ts";
+
+/** What only `run` takes. */
+export interface RunFlags extends JobFlags {
+  /** False: --no-stdin. */
+  readonly stdin?: string | false;
+  readonly pty?: true;
+  readonly hangUpAfter?: number;
+}
+
+export function addRunFlags(command: Command): void {
+  command
+    .optionsGroup("Input:")
+    .option(
+      "--stdin <file>",
+      'pass this file on as standard input ("-": standard input, whatever it is)',
+      notEmpty("--stdin"),
+    )
+    .option("-n, --no-stdin", "do not pass a piped standard input on")
+    .option("--pty", "give it this terminal; without a command: a login shell")
+    .option(
+      "--hang-up-after <duration>",
+      "hang it up when this command is away for so long (default: 1m)",
+      duration("--hang-up-after"),
+    )
+    .optionsGroup("Options:");
+}
+
+/** What this command is to its task. */
+export type Attach =
+  | { readonly kind: "terminal" }
+  /** `isAsked`: not only because there is a pipe. */
+  | { readonly kind: "stdin"; readonly path: string; readonly isAsked: boolean };
+
+/** Flags of jobs that take no input: there a pipe that nobody named is left alone. */
+const NO_INPUT = [
+  "array",
+  "eachLine",
+  "fromJson",
+  "image",
+  "energy",
+  "retries",
+  "restart",
+] as const satisfies readonly (keyof JobFlags)[];
+
+/** Undefined: standard input is not passed on. */
+export function attachOf(flags: RunFlags, context: Context, isJson: boolean): Attach | undefined {
+  const { stdin, pty, hangUpAfter } = flags;
+  if (pty === true) {
+    if (stdin !== undefined)
+      throw invalid("--pty", "is the standard input, too: leave out the other");
+    if (isJson) throw invalid("--pty", "shows a terminal: leave out --output json");
+    if (context.terminal === undefined) {
+      throw invalid(
+        "--pty",
+        "standard input and output must be a terminal; --stdin - passes a pipe on",
+      );
+    }
+    return { kind: "terminal" };
+  }
+  if (stdin !== undefined && stdin !== false) return { kind: "stdin", path: stdin, isAsked: true };
+  const isTaken = Object.values(flags).includes("-");
+  const takesNone = NO_INPUT.some((name) => flags[name] !== undefined);
+  if (stdin === false || context.stdin !== "pipe" || isTaken || takesNone) {
+    if (hangUpAfter !== undefined) throw invalid("--hang-up-after", "is for --stdin and --pty");
+    return undefined;
+  }
+  return { kind: "stdin", path: "-", isAsked: false };
+}
+
+const LOGIN_SHELL = ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -l'];
+
+/** What a terminal runs. */
+export const wordsOf = (
+  words: readonly string[],
+  attach: Attach | undefined,
+  flags: RunFlags,
+): readonly string[] =>
+  attach?.kind === "terminal" && words.length === 0 && flags.script === undefined
+    ? LOGIN_SHELL
+    : words;
+
+/** The fields of the job. */
+export function attachFields(
+  words: readonly string[],
+  attach: Attach,
+  { hangUpAfter, name }: RunFlags,
+  { env }: Context,
+): AttachedFields {
+  const common = {
+    attach: attach.kind,
+    ...(hangUpAfter !== undefined && { hangUpMs: BigInt(hangUpAfter) }),
+  };
+  if (attach.kind === "stdin") return common;
+  const isShell = words === LOGIN_SHELL && name === undefined;
+  return { ...common, ...(isShell && { name: "shell" }), env: { TERM: env["TERM"] ?? "xterm" } };
+}

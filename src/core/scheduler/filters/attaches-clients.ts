@@ -1,0 +1,13 @@
+import type { Filter } from "./filter.ts";
+
+/** Rejects nodes whose agent cannot pass a client's input on, for tasks that have a client. */
+export const attachesClients: Filter = {
+  name: "attaches-clients",
+  ever: {
+    allows: ({ where }, { node }) => where.attach === undefined || node.canAttach === true,
+    reason: () => ({ kind: "no-attach" }),
+  },
+  requestKey: ({ where }) => (where.attach === undefined ? "" : "attach"),
+  nodeKey: ({ where }) =>
+    where.attach === undefined ? () => "" : ({ node }) => (node.canAttach === true ? "can" : ""),
+};

@@ -1,0 +1,46 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { StreamPart } from "../../ports/attached-run.ts";
+
+/**
+ * Holds a client to the window of its input: server and agent pass on without asking the run, so that
+ * nobody but the client may have more under way than the window.
+ */
+export class AttachWindow {
+  #next: number;
+  #seen: number;
+  #isEnded = false;
+
+  /** The run has the input up to `from`. */
+  constructor(from: number) {
+    this.#next = from;
+    this.#seen = from;
+  }
+
+  /** Throws `invalid_argument` for what does not follow, or is too much. */
+  take({ offset, data, end }: StreamPart): void {
+    if (this.#isEnded) throw invalid("part", "came after the end");
+    if (offset !== this.#next) {
+      throw invalid(
+        "part.offset",
+        `must be ${this.#next}, where the part before ended, not ${offset}`,
+      );
+    }
+    if (data.length > limits.attachPartBytesMax) {
+      throw invalid("part.data", `at most ${limits.attachPartBytesMax} bytes in one message`);
+    }
+    if (this.#next + data.length > this.#seen + limits.attachWindowBytes) {
+      throw invalid(
+        "part.data",
+        `more than ${limits.attachWindowBytes} bytes are under way: wait for seen`,
+      );
+    }
+    this.#next += data.length;
+    this.#isEnded = end;
+  }
+
+  /** The run has the input up to here. */
+  seen(offset: number): void {
+    this.#seen = Math.max(this.#seen, Math.min(offset, this.#next));
+  }
+}
