@@ -96,7 +96,7 @@ test("runs of jobs that were lost are stopped when their agent comes back", asyn
   flipInLog();
   expect((await site.run("recover", "--data", site.path("data"), "--accept-loss")).code).toBe(0);
   const later = await site.startServer();
-  await later.prints(/the agent is told to stop runs of jobs that are not known here/);
+  await later.prints(/the agent stops runs of jobs that this server does not have/);
   await expect(site.client.getJob({ id: last })).rejects.toMatchObject({ code: "not_found" });
   const isGone = (): boolean => !isAlive(pidOf(last));
   await eventually(isGone, { what: `the process of job ${last} to end`, timeoutMs: 60_000 });

@@ -45,7 +45,7 @@ test("a backup of a running server, restored while an agent runs what it does no
   expect(restored.isExact).toBe(true);
 
   const again = await site.startServer();
-  await again.prints(/the agent is told to stop runs of jobs that are not known here/);
+  await again.prints(/the agent stops runs of jobs that this server does not have/);
   await eventually(() => !isAlive(pidOf(after)), {
     what: `job ${after} to stop`,
     timeoutMs: 60_000,

@@ -105,7 +105,7 @@ function declareRotate(command: Command, shell: Shell): void {
     .description("Give a cluster a new secret and token; the old ones are refused from then on.");
   rotate
     .argument("<name>", "the cluster")
-    .option("--secret", "the secret, with which one speaks for the cluster")
+    .option("--secret", "the secret of the cluster's own scheduler")
     .option("--token", "the token, with which one submits to it")
     .addHelpText(
       "after",

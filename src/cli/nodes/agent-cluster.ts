@@ -32,7 +32,10 @@ export function addClusterFlags(command: Command): void {
   command
     .optionsGroup("For a whole cluster:")
     .addOption(
-      new Option("--executor <kind>", "speak for the cluster; run its tasks by this")
+      new Option(
+        "--executor <kind>",
+        "be the agent of the whole cluster, and run its tasks by this",
+      )
         .choices(executorKinds)
         .argParser(oneOf("--executor", executorKinds)),
     )
@@ -118,11 +121,11 @@ function refuse(command: Command, executor: ExecutorKind | undefined): void {
     if (flag !== undefined && flag !== null) throw invalid(flag, why);
   };
   if (executor === undefined) {
-    const why = "is for agents that speak for a whole cluster; say --executor too";
+    const why = "is for agents of a whole cluster; add --executor";
     return without([...FOR_CLUSTERS, ...FOR_SCHEDULERS, ...FOR_SITES], why);
   }
   if (command.getOptionValueSource("cluster") !== "cli") {
-    throw invalid("--cluster", "must name the cluster that this agent speaks for");
+    throw invalid("--cluster", "must name the cluster of this agent");
   }
   without(FOR_NODES, "is for agents of nodes; of an agent of a cluster it is --lease");
   if (executor === "busbar") {

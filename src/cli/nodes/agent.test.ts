@@ -87,11 +87,11 @@ describe("an agent of a whole cluster", () => {
   });
 
   const refused: readonly [string, RegExp][] = [
-    ["--executor process", /--cluster: must name the cluster that this agent speaks for/],
+    ["--executor process", /--cluster: must name the cluster of this agent/],
     ["--cluster b --executor pbs", /--executor: "pbs" is none of process, slurm, flux/],
-    ["--cluster b --take now", /--take: is for agents that speak for a whole cluster/],
-    ["--cluster b --update-graph", /--update-graph: is for agents that speak for a whole/],
-    ["--cluster b --partition p", /--partition: is for agents that speak for a whole cluster/],
+    ["--cluster b --take now", /--take: is for agents of a whole cluster/],
+    ["--cluster b --update-graph", /--update-graph: is for agents of a whole/],
+    ["--cluster b --partition p", /--partition: is for agents of a whole cluster/],
     ["--cluster b --executor process --partition p", /--partition: is for schedulers/],
     ["--cluster b --executor process --scheduler-arg x", /--scheduler-arg: is for schedulers/],
     ["--cluster b --executor process --take queue=3", /--take: processes have no queue below/],
@@ -104,7 +104,7 @@ describe("an agent of a whole cluster", () => {
       /--scheduler-arg: is not for --executor busbar/,
     ],
     ["--cluster b --executor slurm --to a:1", /--to: is for --executor busbar/],
-    ["--to a:1", /--to: is for agents that speak for a whole cluster/],
+    ["--to a:1", /--to: is for agents of a whole cluster/],
     ["--cluster b --executor slurm --take queue=0", /--take: "queue=0" is neither now nor queue=N/],
     ["--cluster b --executor slurm --take all", /--take: "all" is neither now nor queue=N/],
     ["--cluster b --executor slurm --refresh 10ms", /--refresh: "10ms" is too short/],

@@ -168,7 +168,7 @@ export function renderNode(
   const fields = renderFields(
     [
       ["Node", node.name],
-      [node.isClusterAgent ? "Speaks for" : "Cluster", node.cluster],
+      [node.isClusterAgent ? "Agent of" : "Cluster", node.cluster],
       ["State", node.state, stateStyle(node.state)],
       ["Drained because", node.drainReason ?? ""],
       ["Drained by", node.drainedBy ?? ""],

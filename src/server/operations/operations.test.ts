@@ -259,7 +259,7 @@ describe("jobs", () => {
     const running = await submit(plane);
     const waiting = await submit(plane);
     expect(await plane.operations.explainJob(hopeless)).toMatchObject({
-      summary: "1 task waits: no node there is now could ever take one",
+      summary: "1 task waits: no registered node can run one",
       reasons: [{ reason: "too small: has 1 cpu, 10000 cpu asked", nodes: 1, never: true }],
     });
     expect(await plane.operations.explainJob(waiting)).toMatchObject({

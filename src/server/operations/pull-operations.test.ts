@@ -66,7 +66,7 @@ describe("tasks that a cluster runs by itself", () => {
     });
     expect(await operations.explainJob("2")).toMatchObject({
       summary: "1 task offered to cluster blue, which has not taken it yet",
-      hints: [expect.stringContaining("no agent speaks for cluster blue") as string],
+      hints: [expect.stringContaining("cluster blue has no agent") as string],
     });
     await operations.reportTasks("blue", [{ id: "1", state: "running" }]);
     expect((await operations.explainJob("1")).summary).toBe("every task is under way");

@@ -189,7 +189,7 @@ export class AgentSessions {
       // They ended and were removed while it was away, or their jobs were lost with the data.
       this.#logger.warn(
         { node: session.nodeId, runs: unknown },
-        "the agent is told to stop runs of jobs that are not known here",
+        "the agent stops runs of jobs that this server does not have",
       );
     }
     session.welcome();

@@ -254,9 +254,8 @@ function summaryOf({ seen, answers }: Places, queued: number, waiting: number): 
   if (now !== undefined) return `${tasks}: ${now} could take one now, others go first`;
   const later = both(seen.later, could("not-now"));
   if (later !== undefined) return `${tasks}: ${later} could take one later`;
-  const none =
-    pulling.length === 0 ? "no node" : seen.nodes === 0 ? "no cluster" : "no node or cluster";
-  return `${tasks}: ${none} there is now could ever take one`;
+  const none = pulling.length === 0 ? "node" : seen.nodes === 0 ? "cluster" : "node or cluster";
+  return `${tasks}: no registered ${none} can run one`;
 }
 
 /** "2 nodes and 1 cluster"; undefined: none. */

@@ -58,7 +58,7 @@ export function explainTaken(
     if (loads.isForsaken(id)) hints.push(`the agents of cluster ${id} are away: start them again`);
     else if (!loads.isSpokenFor(id)) {
       hints.push(
-        `no agent speaks for cluster ${id}: busbar agent --cluster ${id} --executor …, ` +
+        `cluster ${id} has no agent: busbar agent --cluster ${id} --executor …, ` +
           `or it takes tasks by itself (busbar cluster accept ${id} …)`,
       );
     }

@@ -62,12 +62,14 @@ describe("what the contract does not say", () => {
     const [queued] = await eventually(
       () => {
         const why = executor.whyQueued?.() ?? [];
-        return why.some(({ reason }) => reason.includes("could ever take one")) ? why : undefined;
+        return why.some(({ reason }) => reason.includes("no registered node can run one"))
+          ? why
+          : undefined;
       },
       { what: "its reason", timeoutMs: 20_000 },
     );
     expect(queued).toMatchObject({ runs: [ID] });
-    expect(queued?.reason).toMatch(/^busbar: no node there is now could ever take one \(1 node: /);
+    expect(queued?.reason).toMatch(/^busbar: no registered node can run one \(1 node: /);
     const [job] = await jobsBelow();
     await lower.client.cancelJob({ id: job?.id ?? "", reason: "maintenance" });
     expect((await endOfRun(executor, ID)).end).toEqual({

@@ -46,10 +46,10 @@ export async function runRemoteAgent(
     while (!shell.closed.aborted) await serve(shell, machine, options);
   } catch (error) {
     if (shell.closed.aborted) return;
-    const reason = AppError.from(error, "speak for a machine");
+    const reason = AppError.from(error, "run a machine without an agent");
     logger.warn(
       { worker: shell.id, address: shell.address, reason: describeChain(reason) },
-      "worker turned away",
+      "worker refused",
     );
     shell.close(reason);
   }

@@ -18,7 +18,7 @@ import type { NodeReason } from "./explain.ts";
 export function describeReason(reason: Reason): string {
   switch (reason.kind) {
     case "cluster-agent":
-      return "speaks for a cluster that pulls";
+      return "the agent of a pull cluster";
     case "shares-only":
       return "stands for the edges of a site, and takes shares of energy only";
     case "pull-clusters-only":

@@ -490,7 +490,7 @@ export type Hello = Message<"busbar.v1.Hello"> & {
   factsJson: string;
 
   /**
-   * Of an agent that speaks for a whole cluster that pulls. Absent: it speaks for a node.
+   * Of the agent of a whole pull cluster. Absent: it is the agent of a node.
    *
    * @generated from field: busbar.v1.ClusterAgent cluster_agent = 10;
    */
@@ -576,7 +576,7 @@ export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
 
 /**
  * What the node has for shares of jobs with energy, all of it; replaces the one before. Sent in Hello, and whenever the
- * power is no longer what it was told last, at most once a second. Only for servers whose Welcome asks for it.
+ * power differs from the one it reported last, at most once a second. Only for servers whose Welcome asks for it.
  *
  * @generated from message busbar.v1.AgentPower
  */
@@ -725,7 +725,7 @@ export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 15);
 
 /**
- * Of an agent that speaks for a cluster: what it would take now of the tasks that were offered to
+ * Of the agent of a cluster: what it would take now of the tasks that were offered to
  * its cluster. It gets them as Work, oldest first, now or when they come. Replaces the one before.
  *
  * @generated from message busbar.v1.Take

@@ -3094,7 +3094,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   facts?: string | undefined;
 
   /**
-   * it speaks for the whole cluster, and takes tasks that are offered to it
+   * it is the agent of a whole cluster, and accepts tasks that are offered to it
    *
    * @generated from field: bool is_cluster_agent = 14;
    */
@@ -5542,7 +5542,7 @@ export const Busbar: GenService<{
     output: typeof ClusterSchema;
   },
   /**
-   * A cluster without agents: what it has is told by a graph, and its own scheduler runs its tasks.
+   * A cluster without agents: a graph describes what it has, and its own scheduler runs its tasks.
    *
    * @generated from rpc busbar.v1.Busbar.RegisterCluster
    */
@@ -5643,7 +5643,7 @@ export const Busbar: GenService<{
     output: typeof ReportTasksResponseSchema;
   },
   /**
-   * New texts in the place of the old, which are refused from then on. They are told once.
+   * New texts in the place of the old, which are rejected from then on. No other call shows them.
    *
    * @generated from rpc busbar.v1.Busbar.RotateClusterCredentials
    */

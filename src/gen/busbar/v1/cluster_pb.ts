@@ -524,7 +524,7 @@ export const CredentialTimesSchema: GenMessage<CredentialTimes> = /*@__PURE__*/
  */
 export type IssuedCredentials = Message<"busbar.v1.IssuedCredentials"> & {
   /**
-   * for whoever speaks for the cluster
+   * for the cluster's own scheduler
    *
    * @generated from field: optional string secret = 1;
    */
@@ -644,7 +644,7 @@ export type ClusterCredentials = Message<"busbar.v1.ClusterCredentials"> & {
   name: string;
 
   /**
-   * for whoever speaks for it
+   * for the cluster's own scheduler
    *
    * @generated from field: optional string secret = 2;
    */
@@ -765,7 +765,7 @@ export const SelectionSchema: GenMessage<Selection> = /*@__PURE__*/
  */
 export type SatisfyResponse = Message<"busbar.v1.SatisfyResponse"> & {
   /**
-   * clusters that could ever run all of it
+   * clusters that can run all of it, now or when they are free
    *
    * @generated from field: repeated string ever = 1;
    */

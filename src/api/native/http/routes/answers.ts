@@ -43,7 +43,7 @@ export const failures422 = {
   422: Type.Unsafe<never>({
     description:
       "The request fits its schema and cannot be followed: a document in it cannot be read, values " +
-      "contradict each other or name what is not there, or nothing could ever run a job",
+      "contradict each other or name what is not there, or no registered node or cluster can run a job",
     ...named(Failure),
   }),
 } as const;

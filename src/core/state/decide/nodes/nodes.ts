@@ -70,7 +70,7 @@ function checkHello(state: State, hello: NodeHello, known: Node | undefined): vo
   }
   const spoke = known?.clusterAgent !== undefined;
   if (known !== undefined && spoke !== (hello.clusterAgent !== undefined)) {
-    const what = spoke ? "speaks for a cluster" : "is a node of its own";
+    const what = spoke ? "is the agent of a cluster" : "is a node of its own";
     throw new AppError(
       "permission_denied",
       `${hello.nodeId} ${what}; choose another name (--name)`,
@@ -92,7 +92,7 @@ function checkCluster({ clusters }: State, { cluster, clusterAgent }: NodeHello)
     if (kind !== "pulling") return;
     throw new AppError(
       "permission_denied",
-      `cluster ${cluster} was registered with a graph and takes no agents of nodes; speak for all ` +
+      `cluster ${cluster} was registered with a graph and takes no agents of nodes; run one for all ` +
         "of it (--executor), choose another name (--cluster), or delete it first " +
         `(busbar cluster delete ${cluster})`,
     );

@@ -295,7 +295,7 @@ describe("an agent that speaks for a cluster", () => {
     const old = { kind: "take-tasks", nodeId: nodeId("agent"), session: 9 } as const;
     expect(() => world.do({ ...old, room: KEEN, nowMs: 5 })).toThrow("no longer the session");
     world.do({ kind: "connect-node", ...aHello("plain") });
-    expect(() => take(world, KEEN, "plain")).toThrow("does not speak for a cluster");
+    expect(() => take(world, KEEN, "plain")).toThrow("is not the agent of a cluster");
   });
 
   test("what it took runs, retries and ends as on any node", () => {
@@ -372,7 +372,7 @@ describe("an agent that speaks for a cluster", () => {
     expect(hello("b", "unheard-of", true)).toThrow("is not registered yet");
     expect(hello("a", "blue", true)).toThrow("a is a node of its own; choose another name");
     hello("b", "blue", true)();
-    expect(hello("b", "default", false)).toThrow("b speaks for a cluster");
+    expect(hello("b", "default", false)).toThrow("b is the agent of a cluster");
     const remove = { kind: "remove-cluster", id: BLUE, nowMs: 9 } as const;
     expect(() => world.do(remove)).toThrow("cluster blue has agents (b); remove them first");
   });

@@ -20,7 +20,7 @@ export function takeTasks(
     throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
   }
   if (node.clusterAgent === undefined) {
-    throw new AppError("invalid_argument", `node ${nodeId} does not speak for a cluster`);
+    throw new AppError("invalid_argument", `node ${nodeId} is not the agent of a cluster`);
   }
   const changes: Change[] = [];
   const taken: RunRef[] = [];
