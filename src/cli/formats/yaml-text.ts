@@ -40,8 +40,9 @@ const inItem = (text: string, indent: string): string =>
 
 /** Starts with a letter, and has nothing in it that YAML could read as anything but a text. */
 const PLAIN = /^[A-Za-z_/.][\w./@%+=,-]*(?: [\w./@%+=,(-][\w./@%+=,()-]*)*$/;
-/** YAML 1.1 reads these as other than texts, and numbers like .5 or .inf. */
-const OTHER = /^(?:y|n|yes|no|on|off|true|false|null|nan|~|\.[\d.eE_+-]*|\.(?:inf|nan))$/i;
+/** YAML 1.1 reads these as other than texts, and numbers like .5, .inf or e0. */
+const OTHER =
+  /^(?:y|n|yes|no|on|off|true|false|null|nan|~|\.[\d.eE_+-]*|e[-+]?\d+|\.(?:inf|nan))$/i;
 /** Of such lines a block consists. */
 const BLOCK_LINE =
   /^(?:[\x20-\x7e\u00a1-\u061b\u061d-\u1fff\u3000-\ud7ff]*[\x21-\x7e\u00a1-\u061b\u061d-\u1fff\u3001-\ud7ff])?$/;
