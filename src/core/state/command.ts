@@ -334,6 +334,8 @@ export interface NodeHello {
   readonly canHold?: boolean;
   /** It can give tasks a client's standard input or terminal. */
   readonly canAttach?: boolean;
+  /** It starts instances of workloads, and nothing else. */
+  readonly instancesOnly?: boolean;
   /** What it has for shares of jobs with energy; undefined: it takes none. */
   readonly power?: Power | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */

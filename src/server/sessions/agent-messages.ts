@@ -57,6 +57,7 @@ export function readHello(
     loss: readLoss(hello),
     canHold: hello.canHold,
     canAttach: hello.canAttach,
+    instancesOnly: hello.instancesOnly,
     power: hello.power && readPower(hello.power),
     runs: hello.runs.map((run) => readRun(run)),
     facts,

@@ -95,6 +95,7 @@ function showWork(work: JobSpec["work"]): object {
 const showPlacement = ({
   containers: _containers,
   attach: _attach,
+  workload: _workload,
   ...asked
 }: Where): JobSpecView["placement"] => asked;
 

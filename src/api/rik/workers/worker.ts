@@ -196,6 +196,7 @@ export class Worker {
         version: PROGRAM,
         capacity: capacityOf(this.history.latest),
         labels: { agent: "rik" },
+        instancesOnly: true,
         runs: this.#runs.known.map((run) => ({ ...run })),
         lostAfterMs: times.lostAfterMs,
         heartbeatMs: Math.max(limits.heartbeatMsMin, Math.floor(times.silenceMs / 3)),

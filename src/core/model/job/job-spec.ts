@@ -23,7 +23,7 @@ import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from ".
 import { checkService, type ServiceTermsInput, toServiceTerms } from "../service/service-terms.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
-import { INSTANCES, readWorkload } from "./workload/workload.ts";
+import { INSTANCES, readWorkload, whereOf } from "./workload/workload.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
 export interface JobSpecInput extends PlainInput, ContainerFields {
@@ -73,8 +73,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly service?: ServiceTermsInput | undefined;
 }
 
-// Shared by every spec that has nothing else to say: a million queued jobs must not hold a
-// million empty objects.
+// Shared: a million queued jobs must not hold a million empty objects.
 const ANYWHERE: Where = Object.freeze({});
 const NOTHING: Resources = Object.freeze({});
 const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
@@ -349,7 +348,8 @@ function toWhere(input: JobSpecInput): Where {
     ...(isContained(input) ? { containers: true } : {}),
     ...(input.attach === undefined ? {} : { attach: true }),
   };
-  return Object.keys(where).length === 0 ? ANYWHERE : where;
+  const asked = Object.keys(where).length === 0 ? ANYWHERE : where;
+  return input.workload === undefined ? asked : whereOf(input.workload, asked);
 }
 
 function toClusterKind(kind: string): NonNullable<Where["kind"]> {

@@ -33,6 +33,8 @@ export interface Where {
   readonly containers?: true;
   /** Only where a client can be attached: follows from the job's terms. */
   readonly attach?: true;
+  /** Only where such instances can be started: follows from the job's workload. */
+  readonly workload?: "Pod" | "Function";
 }
 
 /** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */

@@ -40,6 +40,8 @@ export interface Node {
   readonly canHold?: true;
   /** Its agent can give tasks a client's standard input or terminal. */
   readonly canAttach?: true;
+  /** A worker of rik: it starts instances of workloads of any kind, and nothing else. */
+  readonly instancesOnly?: true;
   /** What it has for shares of jobs with energy; absent: it takes none. Its capacity has a place for one. */
   readonly power?: Power;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */

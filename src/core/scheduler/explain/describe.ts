@@ -33,6 +33,10 @@ export function describeReason(reason: Reason): string {
       return `cannot start containers: ${reason.why}`;
     case "no-attach":
       return "its agent takes neither standard input nor a terminal";
+    case "instances-only":
+      return "a worker of rik, which starts instances of workloads only";
+    case "no-functions":
+      return "starts no Functions: only workers of rik do";
     case "graph":
       return reason.refusals.map(describeGraphRefusal).join("; or ");
     case "graph-unexplained":

@@ -13,6 +13,10 @@ export type Reason =
   | { readonly kind: "other-label"; readonly name: string; readonly asked: string }
   | { readonly kind: "no-containers"; readonly why: string }
   | { readonly kind: "no-attach" }
+  /** It starts instances of workloads, and nothing else. */
+  | { readonly kind: "instances-only" }
+  /** It starts Pods, but no Functions. */
+  | { readonly kind: "no-functions" }
   /** One refusal for each alternative of the request, without repetitions. */
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
   /** The same, for nodes beyond the first kinds: finding out why takes long. */

@@ -80,3 +80,64 @@ test("a pull cluster gets none, and says why", () => {
   submit(world, { ...IMAGE, placement: { cluster: "pull" } });
   expect(world.plan()).toEqual([]);
 });
+
+const POD = JSON.stringify({ apiVersion: "v1", kind: "Pod", name: "web", spec: {} });
+const FUNCTION = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Function",
+  name: "f",
+  spec: { function: { execution: { rootfs: "http://x/y" } } },
+});
+const ROOM = { capacity: { cpu: 4_000, instances: 50 } };
+
+/** An agent that offers instances, and may be able to start containers. */
+const offer = (world: World, name: string, session: number, entry: FactEntry): void => {
+  const hello = aHello(name, { session, facts: factsOf(entry), ...ROOM });
+  world.do({ kind: "connect-node", ...hello });
+};
+const worker = (world: World, name: string, session: number): void => {
+  world.do({ kind: "connect-node", ...aHello(name, { session, instancesOnly: true, ...ROOM }) });
+};
+
+test("a Pod goes to a worker of rik, or to an agent that offers instances and starts containers", () => {
+  const world = new World();
+  offer(world, "bare", 1, cannotStart("there is no runc"));
+  submit(world, { workload: POD, command: undefined });
+  expect(world.plan()).toEqual([]);
+  const bare = world.state.nodes.get(nodeId("bare")) ?? expect.fail();
+  expect(FILTERS.judge(aSpec({ workload: POD, command: undefined }), bare)).toEqual({
+    kind: "never",
+    reason: { kind: "no-containers", why: "there is no runc" },
+  });
+  offer(world, "full", 2, canStart({}));
+  expect(world.plan().map(whereTo)).toEqual(["full"]);
+  worker(world, "rik", 3);
+  world.do({ kind: "drain-node", nodeId: nodeId("full"), drain: { reason: "" } });
+  submit(world, { workload: POD, command: undefined });
+  expect(world.plan().map(whereTo)).toEqual(["rik"]);
+  expect(checkState(world.state)).toEqual([]);
+});
+
+test("a Function goes to a worker of rik only, and nothing but instances goes there", () => {
+  const world = new World();
+  offer(world, "full", 1, canStart({}));
+  submit(world, { workload: FUNCTION, command: undefined });
+  expect(world.plan()).toEqual([]);
+  worker(world, "rik", 2);
+  expect(world.plan().map(whereTo)).toEqual(["rik"]);
+  world.do({ kind: "drain-node", nodeId: nodeId("full"), drain: { reason: "" } });
+  submit(world, {});
+  submit(world, IMAGE);
+  expect(world.plan()).toEqual([]);
+  const rik = world.state.nodes.get(nodeId("rik")) ?? expect.fail();
+  for (const input of [{}, IMAGE]) {
+    const verdict = FILTERS.judge(aSpec(input), rik);
+    expect(verdict).toEqual({ kind: "never", reason: { kind: "instances-only" } });
+  }
+  const full = world.state.nodes.get(nodeId("full")) ?? expect.fail();
+  expect(FILTERS.judge(aSpec({ workload: FUNCTION, command: undefined }), full)).toEqual({
+    kind: "never",
+    reason: { kind: "no-functions" },
+  });
+  expect(checkState(world.state)).toEqual([]);
+});

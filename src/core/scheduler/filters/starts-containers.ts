@@ -1,26 +1,62 @@
+import { INSTANCES } from "../../model/job/workload/workload.ts";
 import type { Request } from "../request.ts";
 import type { Filter, FilterNode, Question } from "./filter.ts";
+import type { Reason } from "./reason.ts";
 
 type Verdict = FilterNode["graph"]["containers"];
 
+/**
+ * What a task is started as, if not as a process. "instance": it requests some, as instances of workloads did whose
+ * jobs an earlier version stored without another word.
+ */
+function startedAs({ where, needs }: Request): "containers" | "Pod" | "Function" | "instance" | "" {
+  if (where.containers !== undefined) return "containers";
+  return where.workload ?? ((needs[INSTANCES] ?? 0) > 0 ? "instance" : "");
+}
+
 /** The graph is made when it is first looked at: not here, when no container is asked for. */
-const question = (allows: (verdict: Verdict) => boolean): Question => ({
-  allows: ({ where }, view) => where.containers === undefined || allows(view.graph.containers),
-  reason: (_, { graph }) => ({ kind: "no-containers", why: whyOf(graph.containers) }),
+const question = (can: (verdict: Verdict) => boolean): Question => ({
+  allows(request, view) {
+    const isWorker = view.node.instancesOnly === true;
+    switch (startedAs(request)) {
+      case "":
+        return !isWorker;
+      case "instance":
+        return true;
+      case "Function":
+        return isWorker;
+      case "Pod":
+        return isWorker || can(view.graph.containers);
+      case "containers":
+        return !isWorker && can(view.graph.containers);
+    }
+  },
+  reason: (request, view): Reason => {
+    if (view.node.instancesOnly === true) return { kind: "instances-only" };
+    if (startedAs(request) === "Function") return { kind: "no-functions" };
+    return { kind: "no-containers", why: whyOf(view.graph.containers) };
+  },
 });
 
 const whyOf = (verdict: Verdict): string => (verdict.kind === "can" ? "" : verdict.why);
 
-const keyOf = ({ where }: Request): string => (where.containers === undefined ? "" : "containers");
-
-/** Rejects nodes whose agent cannot start containers, or does not know yet, for tasks that run in some. */
+/**
+ * Rejects nodes whose agent cannot start containers, or does not know yet, for tasks that run in some. Workers of rik start
+ * instances of workloads of every kind, and nothing else.
+ */
 export const startsContainers: Filter = {
   name: "starts-containers",
   ever: question(({ kind }) => kind !== "never"),
   now: question(({ kind }) => kind === "can"),
-  requestKey: keyOf,
-  nodeKey: ({ where }) =>
-    where.containers === undefined
-      ? () => ""
-      : ({ graph }) => `${graph.containers.kind} ${whyOf(graph.containers)}`,
+  requestKey: startedAs,
+  nodeKey: (request) => {
+    const kind = startedAs(request);
+    const looksAtGraph = kind === "containers" || kind === "Pod";
+    return (view) => {
+      if (view.node.instancesOnly === true) return "instances";
+      if (!looksAtGraph) return "";
+      const { containers } = view.graph;
+      return `${containers.kind} ${whyOf(containers)}`;
+    };
+  },
 };

@@ -41,6 +41,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.Hello.heartbeat_ms": "How often the agent wants to send heartbeats on this link; 0: as the server says.",
   "busbar.v1.Hello.silence_ms": "How long either side may hear nothing on this link; 0: as the server says.",
   "busbar.v1.Hello.can_hold": "It can hold runs beyond its free capacity (Work.holds) and begin them by itself. It holds none of earlier sessions: `runs` names those that it has begun.",
+  "busbar.v1.Hello.instances_only": "It serves a worker that starts instances of workloads (RunSpec.workload) of any kind, and nothing else.",
   "busbar.v1.Hello.power": "absent: the node takes no shares of jobs with energy",
   "busbar.v1.Hello.wants_job_spec": "of an agent of a node: as ClusterAgent.wants_job_spec",
   "busbar.v1.Hello.can_attach": "it can give runs a client's standard input, or its terminal (Attachment)",

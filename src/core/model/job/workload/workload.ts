@@ -1,4 +1,5 @@
 import { AppError, unprocessable } from "../../../../lib/errors.ts";
+import type { Where } from "../job.ts";
 
 /** Nodes that run instances of workloads have an amount of these, and each instance takes one. */
 export const INSTANCES = "instances";
@@ -242,4 +243,17 @@ export function podOf(
 ): { readonly name: string; readonly containers: readonly WorkloadContainer[] } | undefined {
   const { kind, name, containers } = readWorkload(text);
   return kind === "Pod" ? { name, containers } : undefined;
+}
+
+// Shared, as other jobs share that they may go anywhere.
+const ANYWHERE_OF = {
+  Pod: Object.freeze({ workload: "Pod" }),
+  Function: Object.freeze({ workload: "Function" }),
+} as const satisfies Readonly<Record<string, Where>>;
+
+/** Where its instances may go, beside what is asked for. */
+export function whereOf(text: string, asked: Where): Where {
+  const { kind } = readWorkload(text, "workload");
+  const isAnywhere = Object.keys(asked).length === 0;
+  return isAnywhere ? ANYWHERE_OF[kind] : { ...asked, workload: kind };
 }

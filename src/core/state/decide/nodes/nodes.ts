@@ -124,6 +124,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
   ...(hello.canHold === true ? { canHold: true } : {}),
   ...(hello.canAttach === true ? { canAttach: true } : {}),
+  ...(hello.instancesOnly === true ? { instancesOnly: true } : {}),
   ...(hello.power === undefined
     ? {}
     : { power: toldPower(hello.power, known?.power, hello.nowMs) }),
