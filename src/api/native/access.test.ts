@@ -84,7 +84,7 @@ describe("a principal without permission", () => {
       answers.map(() => [403, "permission_denied"]),
     );
     expect(answers[0]?.error?.message).toBe(
-      "anonymous lacks the permission jobs.submit, which admin, submitter, go-schedule, rik have",
+      "anonymous lacks the permission jobs.submit, which admin, submitter, go-schedule, rik, user have",
     );
     expect((await http.get("/readyz")).status).toBe(200);
   });
