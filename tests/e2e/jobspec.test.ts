@@ -52,7 +52,7 @@ test("a jobspec is tried without a trace, and then runs in its order", async () 
   expect(await jobCount()).toBe(0);
 
   const ran = await site.run("submit", "--jobspec", path, "--group", "g", "--wait");
-  expect([ran.code, ran.stderr]).toEqual([0, ""]);
+  expect([ran.code, ran.stderr]).toEqual([0, "busbar: there was no group g; this made it\n"]);
   expect(ran.stdout).toBe("job 1 (collect)\njob 2 (count/sum)\njob 3 (report)\n");
   expect(site.lines("lines")).toEqual(["collect", "report", "sum"]);
   const sum = await site.run("job", "2");
