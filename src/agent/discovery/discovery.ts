@@ -83,7 +83,10 @@ export class Discovery {
       if (json !== this.#json) {
         this.#json = json;
         kept.save(software);
-        logger.info({ subsystems: this.#counts(software) }, "discovery found changes on this machine");
+        logger.info(
+          { subsystems: this.#counts(software) },
+          "discovery found changes on this machine",
+        );
         this.#listener();
       }
     } catch (error) {

@@ -129,6 +129,12 @@ test("jobs are counted, explained, and cancelled with or without a reason", asyn
   expect(operations.principals.at(-1)).toBe("local");
 });
 
+test("an offered task has the fields of the schema, and no others", async () => {
+  const { json } = await http.get("/v1/clusters/local/offered");
+  const [task] = (json as { tasks: object[] }).tasks;
+  expect(Object.keys(task ?? {}).sort()).toEqual(["attempt", "id", "offeredAtMs", "spec"]);
+});
+
 test("nodes, clusters, groups and statistics are shown and changed", async () => {
   expect((await http.get("/v1/nodes?state=connected&cluster=c")).json).toMatchObject({
     nodes: [{ name: "n1" }],

@@ -5,6 +5,7 @@ import {
   ReportTasksRequestSchema,
   ReportTasksResponseSchema,
 } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import type { OfferedTaskView } from "../../../../server/views/views.ts";
 import { message, requestBody } from "../schemas/derived.ts";
 import { NamePath, OfferedQuery } from "../schemas/request-schemas.ts";
 import { fromQuery } from "../schemas/query.ts";
@@ -18,6 +19,14 @@ const AcceptBody = requestBody(AcceptTasksRequestSchema, "cluster");
 const Accepted = message(AcceptTasksResponseSchema);
 const ReportBody = requestBody(ReportTasksRequestSchema, "cluster");
 const Reported = message(ReportTasksResponseSchema);
+
+/** Without the parts of the spec that the view also has by themselves. */
+const publicFields = ({ id, attempt, spec, offeredAtMs }: OfferedTaskView) => ({
+  id,
+  attempt,
+  spec,
+  offeredAtMs,
+});
 
 /** How clusters that pull take tasks to run them by themselves, and tell of them. */
 export function handedRoutes(app: App): void {
@@ -33,7 +42,10 @@ export function handedRoutes(app: App): void {
         response: { 200: Offered, ...failures },
       },
     },
-    ({ params: { name }, query, operations }) => operations.listOffered(name, fromQuery(query).max),
+    async ({ params: { name }, query, operations }) => {
+      const { tasks, ...rest } = await operations.listOffered(name, fromQuery(query).max);
+      return { tasks: tasks.map(publicFields), ...rest };
+    },
   );
   app.post(
     "/v1/clusters/:name/accept",
