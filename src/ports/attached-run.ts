@@ -1,10 +1,10 @@
-/** Of a client's terminal. */
+/** The size of a client's terminal. */
 export interface TerminalSize {
   readonly rows: number;
   readonly columns: number;
 }
 
-/** A part of a stream of bytes, by its offset in the whole. */
+/** A part of a byte stream, with its offset in the whole stream. */
 export interface StreamPart {
   readonly offset: number;
   readonly data: Uint8Array;
@@ -12,27 +12,27 @@ export interface StreamPart {
   readonly end: boolean;
 }
 
-/** What the end of a run tells its client. Nothing comes after `over`. */
+/** Events that a run sends to its client. `over` is the last one. */
 export interface AttachEvents {
-  /** It is connected, and has the input up to here. Comes first, after `open`. */
+  /** The run is connected and has the input up to this offset. The first event after `open`. */
   started(inputOffset: number): void;
-  /** Of the terminal's output. */
+  /** A part of the terminal's output. */
   part(part: StreamPart): void;
-  /** The command has the input up to here. */
+  /** The command has the input up to this offset. */
   seen(offset: number): void;
-  /** Undefined: the run has ended, or another client has come. */
+  /** Without an error: the run has ended, or another client has attached. */
   over(error?: string): void;
 }
 
-/** The way to a run. What is sent before it is connected waits. */
+/** The connection to a run. Messages that a client sends before the run is connected wait. */
 export interface AttachedRun {
-  /** First, once: the client has the output up to here. */
+  /** The first call, made once: the client has the output up to this offset. */
   open(outputOffset: number, size: TerminalSize | undefined): void;
-  /** Of the input. */
+  /** A part of the input. */
   part(part: StreamPart): void;
-  /** The client has the output up to here. */
+  /** The client has the output up to this offset. */
   seen(offset: number): void;
   resize(size: TerminalSize): void;
-  /** The client is gone: nothing is heard from here on. */
+  /** The client is gone: no event follows. */
   close(): void;
 }

@@ -1,10 +1,10 @@
-/** Time, injected: the core never reads it, and simulations replace it. */
+/** The clock is injected: the core never reads the time itself, and simulations replace the clock. */
 export interface Clock {
-  /** Milliseconds since 1970. May jump when the system's clock is set. */
+  /** Milliseconds since 1970. Jumps when somebody sets the system's clock. */
   nowMs(): number;
   /** Calls `wake` once, after at least `delayMs`. The returned function cancels it. */
   after(delayMs: number, wake: () => void): () => void;
-  /** Milliseconds since some moment, by a clock that nobody sets. Absent: nobody sets `nowMs` either. */
+  /** Milliseconds of a monotonic clock. Absent: `nowMs` is monotonic too. */
   steadyMs?(): number;
 }
 

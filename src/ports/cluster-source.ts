@@ -1,15 +1,15 @@
 import type { JgfDocument } from "../core/graph/jgf.ts";
 
 /**
- * What the cluster that an agent speaks for has, and how it does: asked of its own scheduler, with a
- * limit on each wait. Both throw AppError `unavailable` when the scheduler does not answer; asking
- * again later is safe and may succeed. `describe` throws `invalid_argument` for what asking again will not change.
+ * Asks the scheduler of a cluster what the cluster has and how busy it is, for the agent of that cluster. Each call
+ * has a time limit. Both calls throw AppError `unavailable` when the scheduler does not answer; a later call is safe
+ * and may succeed. `describe` throws `invalid_argument` for an error that a later call would meet again.
  */
 export interface ClusterSource {
-  /** Its machines as a graph, and what is linked to them. The same cluster gives the same text. */
+  /** The cluster's machines as a graph, and the subsystems linked to them. The same cluster gives the same text. */
   describe(): Promise<ClusterDescription>;
   observe(): Promise<ClusterObservation>;
-  /** Tells when either would give something else, where the scheduler tells that by itself. */
+  /** Calls `listener` when either answer has changed. Absent: the scheduler does not notify us of changes. */
   onChange?(listener: () => void): void;
 }
 
@@ -19,13 +19,13 @@ export interface ClusterDescription {
 }
 
 export interface ClusterObservation {
-  /** For the cluster's state: nodes_free, nodes_total, cores_free, queue_length, running … */
+  /** Values for the cluster's state: nodes_free, nodes_total, cores_free, queue_length, running … */
   readonly state: Readonly<Record<string, number>>;
-  /** What a new task could take now, in base units (see Resources), nodes too. */
+  /** Free capacity for a new task, in base units (see Resources); includes nodes. */
   readonly free: Readonly<Record<string, number>>;
   /**
-   * What this agent's own runs used of the rest, where the scheduler tells that: nobody needs to know then which of
-   * them it had seen. Undefined: it does not.
+   * The part of the used capacity that this agent's own runs use. With it, no one has to work out which of these
+   * runs the scheduler had seen. Undefined: the scheduler does not report it.
    */
   readonly own?: Readonly<Record<string, number>>;
 }

@@ -3,13 +3,13 @@ import type { ReadSubsystems } from "../core/graph/subsystems/read-subsystems.ts
 import type { Jobspec } from "../core/jobspec/model.ts";
 import type { JobspecTerms } from "../core/jobspec/read/parse.ts";
 
-/** A registration as REST has it: what stands beside the graph is not checked yet. */
+/** The body of a REST registration. The fields other than the graph are not checked yet. */
 export interface ReadRegistration {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly graph: Graph | undefined;
 }
 
-/** The same with a jobspec. */
+/** A REST body with a jobspec. The other fields are not checked yet. */
 export interface ReadJobspecBody {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly jobspec: Jobspec | undefined;
@@ -18,27 +18,27 @@ export interface ReadJobspecBody {
 export type DocumentKind = "jobspec" | "graph";
 
 /**
- * Reads documents of callers, which may be long and may mean harm.
+ * Reads documents of callers, which may be long or hostile.
  *
- * - Small ones are read at once. Larger ones never hold up the thread that asks: they are read
- *   elsewhere, or in slices.
- * - A document is read alone, in bounded time and memory: beyond either it is refused as `exhausted`.
- *   So is one for which too many others wait.
- * - What is wrong with a document is refused as its reader refuses it.
+ * - It reads small documents at once. Larger ones never block the calling thread: another thread
+ *   reads them, or this one does so in slices.
+ * - It reads each document by itself, in bounded time and memory, and rejects a document beyond either bound
+ *   with `exhausted`. It also rejects a document with `exhausted` when too many others wait.
+ * - It rejects an invalid document with the error of the parser.
  */
 export interface DocumentReader {
   jobspec(text: string, terms?: JobspecTerms): Promise<Jobspec>;
-  /** A body with a jobspec as one of its fields, as JSON. */
+  /** A JSON body that has a jobspec as one of its fields. */
   jobspecBody(body: Uint8Array): Promise<ReadJobspecBody>;
   /** The text of a graph in JGF. */
   graph(text: string): Promise<Graph>;
-  /** The body of a registration, as JSON. */
+  /** The JSON body of a registration. */
   registration(body: Uint8Array): Promise<ReadRegistration>;
-  /** Resolves when there is room for a document of so many bytes; soon rejects as `exhausted`. */
+  /** Resolves when the reader can accept a document of so many bytes; rejects with `exhausted` after a short wait. */
   room(kind: DocumentKind, bytes: number): Promise<void>;
   /** The document of a subsystem, as text or as JSON in bytes. */
   subsystem(document: string | Uint8Array): Promise<ReadSubsystems>;
-  /** How many documents are being read or wait for that. */
+  /** How many documents are being read or wait to be read. */
   readonly waiting: number;
   close(): Promise<void>;
 }

@@ -7,55 +7,56 @@ import type { Usage } from "../core/model/job/usage.ts";
 
 import type { AttachEvents, AttachedRun } from "./attached-run.ts";
 
-/** One attempt at one task: what an agent starts, reports and stops. */
+/** Identifies a run: one attempt at one task, which an agent starts, reports and stops. */
 export interface RunId {
   readonly jobId: number;
   readonly index: number;
   readonly attempt: number;
 }
 
-/** Everything an executor needs to start a run, complete: no field refers to anything else. */
+/** Everything an executor needs to start a run; no field refers to data outside the request. */
 export interface RunRequest {
   readonly id: RunId;
-  /** What people call the job. */
+  /** The job's name. */
   readonly name: string;
-  /** In an array, which one it is. */
+  /** The task's index in its array; undefined: the job is no array. */
   readonly arrayIndex: number | undefined;
   /** The program and its arguments, or a script run by its own `#!` line (default /bin/sh). */
   readonly work:
     | { readonly kind: "command"; readonly argv: readonly string[] }
     | { readonly kind: "script"; readonly text: string }
-    /** All tasks of a jobspec, each after those it depends on; only agents of clusters get these. */
+    /** All tasks of a jobspec, each after its dependencies; the server sends these to agents of clusters only. */
     | { readonly kind: "jobspec"; readonly text: string }
-    /** The definition of a workload; only executors whose nodes have "instances" get these. */
+    /** The definition of a workload; the server sends these only to nodes that have "instances". */
     | { readonly kind: "workload"; readonly text: string };
   /**
-   * The containers that the work runs in; absent: none. A command without words is the image's own; `cwd` is inside.
+   * The containers that the work runs in; absent: none. An empty command means the command of the image; `cwd` is a
+   * path inside the container.
    */
   readonly container?: ContainerTerms;
-  /** Words to put before the work's command, like `nice -n 5`: they run it in their place. */
+  /** Words to put before the work's command, like `nice -n 5`, which then runs the command. */
   readonly before?: readonly string[];
-  /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */
+  /** The graph request, for executors that pass it on; undefined: `needs` is the whole request. */
   readonly request: ResourceChoice | undefined;
-  /** The energy that it is to use, of a job that is split by energy; undefined: it is no share. */
+  /** The energy assigned to this share of a job; undefined: the run is not a share. */
   readonly shareWattSeconds?: number;
-  /** In base units: thousandths of a cpu, bytes. */
+  /** Requested resources in base units: thousandths of a cpu, bytes. */
   readonly needs: Readonly<Record<string, number>>;
-  /** Complete, BUSBAR_* included; added to the agent's own environment. */
+  /** All variables of the job, BUSBAR_* included; the executor adds them to the agent's own environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** undefined: a fresh directory of the run's own. */
+  /** undefined: the executor makes a new directory for the run. */
   readonly cwd: string | undefined;
-  /** Without `cwd`: where to run if this machine has that very directory; see `inSubmitDirectory`. */
+  /** Used without `cwd`: the run starts here if this machine has that very directory; see `inSubmitDirectory`. */
   readonly submitDirectory?: SubmitDirectory;
-  /** Files that get the output instead of the executor, as JobSpec.stdout_file says; empty: none. */
+  /** Files that receive the output instead of the executor (JobSpec.stdout_file); an empty name: none. */
   readonly outputFiles?: { readonly stdout: string; readonly stderr: string };
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
-  /** For stdout and stderr each; what comes after is dropped, and said so. */
+  /** For stdout and stderr each. The executor drops output beyond this and marks it as truncated. */
   readonly outputLimitBytes: number;
-  /** A client is its standard input or its terminal; absent: it has none. */
+  /** A client is the run's standard input or terminal; absent: no client can attach. */
   readonly attach?: { readonly kind: AttachKind; readonly hangUpMs: number };
-  /** The job itself, for executors that hand it on to another Busbar. */
+  /** The job itself, for executors that submit it to another Busbar. */
   readonly job?: JobOfRun;
 }
 
@@ -67,23 +68,23 @@ export interface SubmitDirectory {
 }
 
 export interface JobOfRun {
-  /** A busbar.v1.JobSpec without what the request has in `work` and `env`. */
+  /** A busbar.v1.JobSpec without the fields that the request has in `work` and `env`. */
   readonly spec: Uint8Array;
   readonly submittedAtMs: number;
-  /** How many tasks its array has; undefined: it is none. */
+  /** How many tasks the array has; undefined: the job is no array. */
   readonly arraySize: number | undefined;
 }
 
 export type RunEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
-  /** `message`: who sent it, where that is known. */
+  /** `message`: who sent the signal, if that is known. */
   | { readonly kind: "signalled"; readonly signal: string; readonly message?: string }
   | { readonly kind: "time-limit"; readonly signal: string | undefined }
-  /** Killed by the kernel for using more than its memory limit, if that is known. */
+  /** The kernel killed the run because it exceeded its memory limit. `limitBytes`: that limit, if it is known. */
   | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
   | { readonly kind: "stopped"; readonly signal: string | undefined }
   | { readonly kind: "could-not-start"; readonly message: string }
-  /** It did not start, for reasons of the machine: any other would not have either. */
+  /** The machine could not start the run, and could not have started any other. */
   | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string };
 
@@ -96,15 +97,15 @@ export type RunReport =
       readonly end: RunEnd;
       /** undefined: the executor could not measure anything. */
       readonly usage?: Usage | undefined;
-      /** The last that the run said of how far it is; undefined: nothing. */
+      /** The last progress that the run reported; undefined: none. */
       readonly progress?: ToldProgress | undefined;
     };
 
 export type EndedReport = Extract<RunReport, { kind: "ended" }>;
 
-/** Runs that wait in a queue below, for the same reason. */
+/** Runs that are queued in the scheduler below for the same reason. */
 export interface QueuedRuns {
-  /** In words of that scheduler, behind its name: "slurm: Resources". */
+  /** The name of that scheduler and the reason that it reports: "slurm: Resources". */
   readonly reason: string;
   readonly runs: readonly RunId[];
 }
@@ -117,14 +118,14 @@ export interface OutputPart {
 }
 
 /**
- * Runs that begin in the place of others, for executors that are told of an end late. It may begin a
- * held run when one of equal needs has ended by itself, before it has reported that end.
+ * Held runs, for executors that learn late that a run has ended. The executor may begin a held run in place of
+ * one with equal needs that has ended by itself, before it reports that end.
  *
- * - `hold` takes a run; one that is known already is ignored.
- * - `next` is asked by a listener of onReport while it hears of that end: which run has begun in its
- *   place, or is to. The caller starts it. undefined: the caller may start any.
- * - A held run that has begun though nobody started it is reported, as any run.
- * - `release` resolves to whether the run will never begin. If not, it was reported before.
+ * - `hold` adds a held run; it ignores a run that it knows already.
+ * - A listener of onReport calls `next` while it receives that end. The answer is the run that has begun, or
+ *   will begin, in its place; the caller starts it. undefined: the caller may start any run.
+ * - The executor reports a held run that it began itself like any other run.
+ * - `release` resolves to true when the run will never begin. When it resolves to false, the run was reported before.
  */
 export interface AheadRuns {
   hold(request: RunRequest): void;
@@ -135,36 +136,36 @@ export interface AheadRuns {
 /**
  * Runs work somewhere: a child process, Slurm, Flux, or a simulated edge.
  *
- * - It remembers its runs on disk: a new executor over the same data finds what an earlier one,
- *   killed at any moment, had started, and reports it as if nothing had happened.
- * - `start` is idempotent by id: after a crash the agent starts everything it was assigned again,
+ * - It records its runs on disk. The agent may be killed at any moment: a new executor over the same data
+ *   finds the runs of the earlier one and reports them as if nothing had happened.
+ * - `start` is idempotent by id: after a crash the agent starts all its assigned runs again,
  *   and work that is already running, or has ended, must not run twice. It does not wait for the
- *   work; failure to start is an end like any other, never a throw: "node-fault" when the machine is
+ *   work. It never throws; a failure to start is an end like any other: "node-fault" when the machine is
  *   to blame, "could-not-start" when the work is.
- * - `onReport` is called for each change of each run, in order per run: running (may be left out
+ * - It calls listeners of `onReport` for each change of each run, in order per run: running (may be left out
  *   when the end follows at once), then ended, exactly once per executor life.
  * - `known` lists every run that is running, or has ended and was not forgotten, with its last
- *   report. `queued` lists those that it has taken and that wait for their turn: where there is a
- *   queue, of an earlier life too. `whyQueued`, where there is one, tells why, as far as it is known.
- * - `stop` asks a run to end (TERM, after its grace period KILL, to the whole group). The end is
- *   reported. A run it does not know is ignored.
- * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
- * - `readOutput` waits up to `waitMs` when there is nothing past `offset` yet and the run goes on.
+ *   report. `queued` lists the accepted runs that have not started yet; where there is a queue, this includes
+ *   runs of an earlier life. `whyQueued` (optional) lists the reasons that are known.
+ * - `stop` asks a run to end (TERM, after its grace period KILL, to the whole group). The executor reports
+ *   the end. It ignores a run that it does not know.
+ * - `forget` drops the record of an ended run; the executor may retain the output for a while.
+ * - `readOutput` waits up to `waitMs` when there is no output past `offset` yet and the run has not ended.
  *   Throws AppError not_found for a run it does not know or whose output was removed.
- * - `onProgress`, where there is one, is called when a run that goes on has said how far it is, not for
- *   everything it said; after a restart, with the last that it said. `ended` has its last word.
- * - `attach`, where there is one, connects a client to a run whose request says so; the newest counts. It
- *   waits for one that has just begun. Executors without it fail such a run: "could-not-start".
- * - `probe`, where there is one, resolves when work can be started (again), and restores what it can
- *   for that; it throws an Error whose message says why not. After a "node-fault" nothing is started
- *   until it has resolved.
- * - `ahead`, where there is one, begins held runs itself: see AheadRuns.
+ * - `onProgress` (optional) calls its listeners with progress of a running run, not with every report; after a
+ *   restart, with the last report. The last progress of a run is in its `ended` report.
+ * - `attach` (optional) connects a client to a run whose request has `attach`; the newest client wins. It
+ *   waits for a run that has just begun. Executors without it fail such a run: "could-not-start".
+ * - `probe` (optional) resolves when the machine can start work (again), and repairs what it can; it throws an
+ *   Error whose message says why the machine cannot. After a "node-fault" the agent starts no run until `probe`
+ *   has resolved.
+ * - `ahead` (optional) begins held runs by itself: see AheadRuns.
  * - `close` stops watching and leaves the work running.
  */
 export interface Executor {
   readonly name: string;
   readonly ahead?: AheadRuns;
-  /** What it enforces of what runs ask for, and why not: entries of the subsystem "limits". */
+  /** Which requested limits it enforces, and why not the others: entries of the subsystem "limits". */
   readonly enforced?: readonly FactEntry[];
   start(request: RunRequest): void;
   stop(id: RunId): void;

@@ -1,17 +1,17 @@
 /**
- * Makes of a secret text what may be stored, and tells whether a text is the one that it was made of.
+ * Hashes secrets, so that only hashes are stored, and compares secrets with these hashes.
  *
- * - A hash tells nothing of its text, two of the same text differ, and all that is needed to check
- *   one stands in it: hashes that were made with other settings stay good.
- * - `hash` and what compares with it are slow on purpose, and off the main thread: people choose texts
- *   that can be guessed. `hashRandom` is for texts of at least 122 random bits, which nobody can
- *   guess, and is fast. Comparing takes the same time for every text.
- * - A hash that is not ours is of no text.
+ * - A hash reveals nothing about its secret, and two hashes of one secret differ. A hash contains its own
+ *   settings, so that hashes made with other settings stay valid.
+ * - `hash` and comparisons with its hashes are slow on purpose, and run off the main thread: people choose secrets
+ *   that can be guessed. `hashRandom` is for secrets of at least 122 random bits, which nobody can
+ *   guess, and is fast. A comparison takes the same time for every secret.
+ * - A hash in an unknown format matches no secret.
  */
 export interface SecretHasher {
   hash(secret: string): Promise<string>;
   hashRandom(secret: string): string;
-  /** Whether comparing with it is slow. */
+  /** Whether a comparison with this hash is slow. */
   isSlow(hash: string): boolean;
   isOf(hash: string, secret: string): Promise<boolean>;
 }
