@@ -3,75 +3,75 @@ const MIB = 1024 * KIB;
 
 /** Doors for clients of older systems. */
 export const doorsLimits = {
-  receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB
+  receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that a client of rainbow receives at once: its limit is 4 MiB
   receivedJobsMax: 10_000, // in one such answer
-  offeredLookedAtMax: 50_000, // for one answer
-  shownJobsMax: 200_000, // hidden from other receivers; of more the oldest are shown to all
-  guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
+  offeredLookedAtMax: 50_000, // offered tasks that the server looks at for one answer
+  shownJobsMax: 200_000, // jobs hidden from other receivers; beyond this the oldest are shown to all
+  guessedClustersMax: 16, // clusters that the server tries a credential on when the client does not name one
   knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
-  goScheduleIdLengthMax: 256, // of a worker, as it calls itself
-  goSchedulePingMs: 3_000, // workers leave when nothing comes for 10 s, if they are not set otherwise
+  goScheduleIdLengthMax: 256, // of the id that a worker gives itself
+  goSchedulePingMs: 3_000, // by default a worker leaves when it receives nothing for 10 s
   goSchedulePingMsMin: 100,
   goScheduleSilenceMs: 10_000,
   goScheduleThereMsMax: 3_000, // for the answer to one ping
-  goScheduleExecsMax: 4_096, // under way on one worker
-  goScheduleUntakenBytesMax: 64 * MIB, // of execs that one worker has not acknowledged
-  listedBytesMax: 4 * MIB - 64 * KIB, // of tasks or workers that schedctl lists: it takes 4 MiB
+  goScheduleExecsMax: 4_096, // running on one worker
+  goScheduleUntakenBytesMax: 64 * MIB, // of execs that one worker has not acknowledged yet
+  listedBytesMax: 4 * MIB - 64 * KIB, // of tasks or workers that schedctl lists: its limit is 4 MiB
   listedCommandBytesMax: 256, // of one listed task
   listedReasonBytesMax: 200,
-  knownPreviewsMax: 50_000, // beginnings of outputs, for such lists
-  previewsPerListMax: 200, // read from nodes for one list
+  knownPreviewsMax: 50_000, // beginnings of outputs, remembered for such lists
+  previewsPerListMax: 200, // that the server reads from nodes for one list
   previewsAtOnceMax: 16,
-  previewsMsMax: 500, // for all of one list: those that come later are in the next
-  newestTasksPageMax: 1_000, // in one page of those of all jobs
-  newestTasksScanMax: 10_000, // looked at for one such page
-  nexusAsidesMax: 50_000, // events of the nexus tree that follow from others, kept for watches that resume
+  previewsMsMax: 500, // for all of one list; later ones are in the next list
+  newestTasksPageMax: 1_000, // in one page of the tasks of all jobs
+  newestTasksScanMax: 10_000, // tasks that the server looks at for one such page
+  nexusAsidesMax: 50_000, // events of the nexus tree that follow from others, retained for watches that resume
   nexusBodyBytesMax: 1 * MIB, // of a request
-  nexusListMax: 500, // objects of a list that are made before others have their turn
-  nexusMembersMax: 10_000, // objects that one watch by a field of the status is known to have
+  nexusListMax: 500, // objects of a list that the server makes before other work has its turn
+  nexusMembersMax: 10_000, // objects that the server tracks for one watch by a field of the status
   notesMax: 200_000, // rows of labels and annotations of nexus clients
   noteBytesMax: 256 * KIB, // of annotations of one of them
   noteIdLengthMax: 512,
-  doorRecordsMax: 500_000, // facts that doors remember for their clients
+  doorRecordsMax: 500_000, // records that doors store for their clients
   doorRecordCharsMax: 1 * MIB, // of one of them
   doorRecordIdLengthMax: 1_024,
-  oidcAnswerMsMax: 5_000, // of an OpenID provider
+  oidcAnswerMsMax: 5_000, // for an answer of an OpenID provider
   oidcAnswerBytesMax: 256 * KIB,
-  oidcCooldownMs: 10_000, // from one attempt to fetch its keys, or to reach it, to the next
-  oidcKeysAgeMsMax: 600_000, // then they are fetched again
-  oidcClockSkewMs: 60_000, // between its clock and this one
+  oidcCooldownMs: 10_000, // from one attempt to reach the provider or fetch its keys to the next
+  oidcKeysAgeMsMax: 600_000, // older keys are fetched again
+  oidcClockSkewMs: 60_000, // between the provider's clock and this one
   oidcTokenCharsMax: 16 * KIB,
-  oidcCookieCharsMax: 3_800, // browsers keep cookies of 4,096, with name and attributes
+  oidcCookieCharsMax: 3_800, // browsers accept cookies of 4,096, with name and attributes
   oidcLoginMsMax: 600_000, // until a browser must be back from the provider
-  userNameCharsMax: 128, // of a user, as a token has it
+  userNameCharsMax: 128, // of a user name in a token
   rikHostNameLengthMax: 253,
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
-  rikSamplesKept: 40, // heartbeats of one worker: ten minutes of them
-  rikInstancesPerCpu: 10_000, // that a worker takes for each processor, where they request nothing
-  rikCreatesUnderWayMax: 64, // orders that one worker has not answered: it works through them one by one
+  rikSamplesKept: 40, // retained heartbeats of one worker: ten minutes of them
+  rikInstancesPerCpu: 10_000, // that a worker accepts for each processor, where they request nothing
+  rikCreatesUnderWayMax: 64, // orders that one worker has not answered: a worker handles them one by one
   rikReportsInFlightMax: 8, // batches of one worker that are not durable yet
-  rikOrdersWaitingMax: 100_000, // for a worker that does not read
+  rikOrdersWaitingMax: 100_000, // for a worker that does not read them
   rikBeatMs: 15_000, // between heartbeats of a worker
-  rikSilenceMs: 45_000, // without a word of a worker until it is given up: three heartbeats
-  rikLookMs: 5_000, // between looks at which workers are silent
+  rikSilenceMs: 45_000, // without a message until a worker counts as lost: three heartbeats
+  rikLookMs: 5_000, // between two checks for silent workers
   rikLostAfterMs: 5_000, // from the end of a worker's stream until its instances are placed again
   rikPingMs: 10_000, // of silence on a connection until it is pinged
   rikPingTimeoutMs: 5_000,
-  rikThereMsMax: 2_000, // for the answer to a ping of a worker whose host name another one has
-  rikDestroyRetryMs: 5_000, // until an order to destroy is repeated; doubling
+  rikThereMsMax: 2_000, // for the answer to a ping of a worker when another one has its host name
+  rikDestroyRetryMs: 5_000, // until the server repeats an order to destroy; doubling
   rikDestroyTriesMax: 5,
-  rikReopenMs: 200, // until the node of a worker is connected again
-  rikStuckBeatsMax: 4, // in which a controller reads nothing of what waits for it, until it is cut off
+  rikReopenMs: 200, // until the server connects the node of a worker again
+  rikStuckBeatsMax: 4, // heartbeats in which a controller reads nothing of the messages that wait for it, until the server cuts it off
   rikBodyBytesMax: 4 * MIB, // of a REST request
   rikReplicasMax: 10_000, // instances that one REST request creates
   nexusPatchTries: 5, // of a patch that names no version, while others change the object
-  nexusGoneSharesMax: 10_000, // whose agents may still tell of them
-  nexusSweepMs: 10_000, // between removals of notes of jobs that are gone
-  nexusSweepMax: 500, // at once
-  nexusReportMsMax: 5_000, // until the answer to a report of an old agent
+  nexusGoneSharesMax: 10_000, // removed shares that agents may still report
+  nexusSweepMs: 10_000, // between removals of notes of removed jobs
+  nexusSweepMax: 500, // notes in one removal
+  nexusReportMsMax: 5_000, // until the server answers a report of an old agent
   nexusEdgeBeatMs: 5_000, // between looks at edges of old agents
-  nexusEdgeTickMs: 60_000, // so often an old agent looks at what it is to do
-  nexusDesertedMs: 60_000, // without a watch of any old agent, until all of them are given up
+  nexusEdgeTickMs: 60_000, // between two looks of an old agent at its orders
+  nexusDesertedMs: 60_000, // without a watch of any old agent, until all of them count as lost
   nexusRemoveTries: 100, // of a node whose link is being closed
-  nexusStatsMs: 4_000, // between statistics that watches are told
+  nexusStatsMs: 4_000, // between two statistics that the server sends to watches
 } as const;

@@ -1,10 +1,10 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What one job may ask for. */
+/** Bounds on the spec of one job. */
 export const jobLimits = {
   nameLengthMax: 128,
-  serviceNameLengthMax: 100, // names of instances are longer
+  serviceNameLengthMax: 100, // shorter than a job's name: names of instances append to it
   labelsMax: 64,
   labelLengthMax: 256,
   argumentsMax: 16_384,
@@ -23,12 +23,12 @@ export const jobLimits = {
   retryBackoffMsMax: 3_600_000,
   restartBackoffMsDefault: 1_000,
   restartBackoffMsMax: 5 * 60_000,
-  restartResetAfterMs: 60_000, // a service that ran so long ran well
+  restartResetAfterMs: 60_000, // a service that ran this long ran well
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
   progressMessageLengthMax: 200,
   dependenciesPerJobMax: 10_000, // jobs and tasks that one job waits for
-  energyMax: Number.MAX_SAFE_INTEGER, // watt-seconds: sums of them are exact
-  sharesDefault: 16, // at most so many at once, of a job that does not say its least share
-  sharesPerJobMax: 100_000, // that the greatest share of a job must allow for
+  energyMax: Number.MAX_SAFE_INTEGER, // watt-seconds, so that sums are exact
+  sharesDefault: 16, // shares at once of a job that does not set its least share
+  sharesPerJobMax: 100_000, // the server rejects a greatest share that makes more shares than this
 } as const;

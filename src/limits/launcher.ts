@@ -4,29 +4,29 @@ const KIB = 1024;
 
 /** How agents start and watch processes. */
 export const launcherLimits = {
-  watchRestMsMax: 1_000, // after a look at all runs: as long as the look took, and at most this
-  processPollMs: 100, // processes that are not our children, or are being stopped
-  claimTimeoutMs: 2_000, // from starting a wrapper to its having taken the run and said so
+  watchRestMsMax: 1_000, // the pause after a look at all runs is as long as the look, and at most this
+  processPollMs: 100, // for processes that are not our children, or are being stopped
+  claimTimeoutMs: 2_000, // from the start of a wrapper until it reports that it has the run
   journalEntriesMin: 4_096, // a journal shorter than this is not rewritten
   launchersMax: 2,
   launchesUnacknowledgedMax: 16, // of one native launcher; the machine sets the pace
-  launchesPerLauncherMax: 20_000, // then a new one begins a new record
-  launcherStallMs: 60_000, // without a word from a launcher that owes one, until it is given up
-  spawnsOnTheWayMax: 4, // shells, where there is no launcher, that have not begun their commands
-  survivorsRestFactor: 20, // how much longer than a pass over all processes until the next, for ended runs
-  survivorsRestMsMin: 20, // from one look for what ended runs left to the next
-  survivorKillsMax: 50, // of one process that does not go
-  launcherIdleLanesMax: 16, // of one launcher, kept for the next run
-  launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
-  spareBytesMax: 64 * KIB, // of output in one that is kept
+  launchesPerLauncherMax: 20_000, // after that a new launcher begins a new record
+  launcherStallMs: 60_000, // without an answer from a launcher that owes one, until the agent gives it up
+  spawnsOnTheWayMax: 4, // shells that have not begun their commands, where there is no launcher
+  survivorsRestFactor: 20, // the pause between two passes over all processes, as a multiple of the time of one pass; for ended runs
+  survivorsRestMsMin: 20, // between two looks for processes that ended runs left
+  survivorKillsMax: 50, // attempts to kill one process that does not end
+  launcherIdleLanesMax: 16, // of one launcher, retained for the next run
+  launcherSparesMax: 256, // directories of ended runs that one launcher retains for the next run
+  spareBytesMax: 64 * KIB, // of output in a retained directory
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
-  imagesMax: 32, // that an agent keeps unpacked; those in use do not count
+  imagesMax: 32, // unpacked images of one agent; images in use do not count
   imageBytesMax: 20 * 1024 * MIB, // of all of them together
-  imageIdleMsMin: 600_000, // an image that was used is not removed for so long
-  imageSettleMs: 120_000, // until what was unpacked has reached the disk without being asked to
-  imageLocks: 64, // images that are copied at the same time
-  imageFetchMsMax: 1_800_000, // for one image to be copied, and to be unpacked
+  imageIdleMsMin: 600_000, // a used image stays at least this long
+  imageSettleMs: 120_000, // until the kernel has written an unpacked image to disk by itself
+  imageLocks: 64, // images that can be copied at the same time
+  imageFetchMsMax: 1_800_000, // to copy one image, and again to unpack it
   containerProgramMsMax: 30_000, // for one call of runc that starts no task
-  containerTrialBytes: 64 * MIB, // of memory, for the container by which an agent finds out
+  containerTrialBytes: 64 * MIB, // memory of the container that an agent starts to test whether containers work
   containerShmBytes: 64 * MIB, // of /dev/shm in a container
 } as const;
