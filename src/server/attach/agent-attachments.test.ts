@@ -58,7 +58,7 @@ function anAgent({ encodings = ["gzip"] } = {}) {
   return { attachments, open, arrive, sent, heard, inputBytes, returnMarks };
 }
 
-test("input goes to the agent once the run's end is connected, and what comes back to the client", () => {
+test("input goes to the agent once the run is connected, and output goes to the client", () => {
   const { open, arrive, sent, heard } = anAgent();
   const client = open();
   expect(sent[0]?.message).toMatchObject({ case: "start", value: { id: { job: 1, attempt: 1 } } });
@@ -76,11 +76,11 @@ test("input goes to the agent once the run's end is connected, and what comes ba
     ["part", 0, "out"],
     ["over", undefined],
   ]);
-  arrive(1, { case: "seen", value: 9 }); // too late: nobody hears it
+  arrive(1, { case: "seen", value: 9 }); // too late: no client receives it
   expect(heard).toHaveLength(4);
 });
 
-test("a client that sends more than its window, or with a gap, or after its end, is refused", () => {
+test("rejects a client that sends more than its window, or with a gap, or after its end", () => {
   const { open, arrive } = anAgent();
   const client = open();
   arrive(1, { case: "started", value: { inputOffset: 0 } });
@@ -104,7 +104,7 @@ test("a client that sends more than its window, or with a gap, or after its end,
   expect(() => client.part({ offset, data, end: false })).toThrow("came after the end");
 });
 
-test("input waits for room on the link, in parts that fit it, and is dropped with its client", () => {
+test("input waits for the link, goes in parts that fit it, and is dropped with its client", () => {
   const { open, arrive, inputBytes, returnMarks, sent } = anAgent();
   const client = open();
   arrive(1, { case: "started", value: { inputOffset: 0 } });
@@ -122,7 +122,7 @@ test("input waits for room on the link, in parts that fit it, and is dropped wit
   expect(sent.at(-1)?.message.case).toBe("over");
 });
 
-test("an agent has a bounded number of clients, and all hear of the end of its session", () => {
+test("an agent has a bounded number of clients, and the end of its session ends all of them", () => {
   const { attachments, open, heard } = anAgent();
   for (let count = 0; count < limits.attachStreamsPerAgentMax; count++) open();
   expect(open).toThrow("too many clients are attached to tasks of node w1");

@@ -9,7 +9,7 @@ import type { WorkLane } from "../work/work-lane.ts";
 import { toRunId } from "../work/work-lane.ts";
 import { AttachWindow } from "./attach-window.ts";
 
-/** What a client is told. Nothing comes after `over`. */
+/** Events that the server sends to a client. `over` is the last one. */
 export interface AttachListener {
   started(inputOffset: number): void;
   part(part: StreamPart): void;
@@ -18,7 +18,7 @@ export interface AttachListener {
   over(error?: AppError): void;
 }
 
-/** One client, as its call sees it. Each throws `invalid_argument` for what a client must not send. */
+/** One client, as its call sees it. Each method throws `invalid_argument` for input that a client must not send. */
 export interface OpenAttachment {
   part(part: StreamPart): void;
   seen(offset: number): void;
@@ -28,7 +28,7 @@ export interface OpenAttachment {
 
 interface Client {
   readonly listener: AttachListener;
-  /** Undefined: the run's end is not connected yet. */
+  /** Undefined: the run is not connected yet. */
   window: AttachWindow | undefined;
 }
 
@@ -79,10 +79,10 @@ export class AgentAttachments {
     };
   }
 
-  /** Throws on what agents never send. */
+  /** Throws on messages that agents never send. */
   arrived({ number, message }: Attachment): void {
     const client = this.#clients.get(number);
-    if (client === undefined) return; // it has gone
+    if (client === undefined) return; // the client is gone
     const { listener } = client;
     switch (message.case) {
       case "started":

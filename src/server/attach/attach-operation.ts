@@ -15,12 +15,12 @@ export interface AttachQuery {
   readonly taskId: string;
   /** Absent or 0: the current one. */
   readonly attempt?: number | undefined;
-  /** The client has the terminal's output up to here. */
+  /** The client has the terminal's output up to this offset. */
   readonly outputOffset: number;
   readonly size?: TerminalSize | undefined;
 }
 
-/** Clients of running tasks: a bounded number, each passed on to the agent of its task. */
+/** Connects clients to the agents of their running tasks. Bounds the number of clients. */
 export function createAttachOperation({
   loop,
   sessions,

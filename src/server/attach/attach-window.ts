@@ -3,21 +3,21 @@ import { limits } from "../../limits.ts";
 import type { StreamPart } from "../../ports/attached-run.ts";
 
 /**
- * Holds a client to the window of its input: server and agent pass on without asking the run, so that
- * nobody but the client may have more under way than the window.
+ * Enforces the window of a client's input. Server and agent pass input on without asking the run, so the client
+ * itself must not have more under way than the window.
  */
 export class AttachWindow {
   #next: number;
   #seen: number;
   #isEnded = false;
 
-  /** The run has the input up to `from`. */
+  /** The run has the input up to offset `from`. */
   constructor(from: number) {
     this.#next = from;
     this.#seen = from;
   }
 
-  /** Throws `invalid_argument` for what does not follow, or is too much. */
+  /** Throws `invalid_argument` for a part that leaves a gap or exceeds the window. */
   take({ offset, data, end }: StreamPart): void {
     if (this.#isEnded) throw invalid("part", "came after the end");
     if (offset !== this.#next) {
@@ -39,7 +39,7 @@ export class AttachWindow {
     this.#isEnded = end;
   }
 
-  /** The run has the input up to here. */
+  /** The run has the input up to this offset. */
   seen(offset: number): void {
     this.#seen = Math.max(this.#seen, Math.min(offset, this.#next));
   }
