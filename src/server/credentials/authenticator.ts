@@ -2,27 +2,27 @@ import { type Principal, REGISTRAR, type Submitter } from "../../core/access/pri
 import { clusterId } from "../../core/model/ids.ts";
 import type { Credentials } from "./credentials.ts";
 
-/** Tokens that were right, and whether they still are. */
+/** Tokens that were valid, and whether they still are. */
 export interface ProvenSubmitter {
   readonly principal: Submitter;
-  /** Whether nothing has changed that it rests on. */
+  /** Whether no credential or cluster has changed since the check. */
   holds(): boolean;
 }
 
 /**
- * Makes principals of the credentials that callers show. Undefined: they are wrong. A cluster that is
- * not there takes the same time. Rejects with `exhausted` when too many are checked at once.
+ * Turns the credentials of callers into principals. Undefined: the credentials are wrong. A check for an unknown
+ * cluster takes the same time. Rejects with `exhausted` when too many checks run at once.
  */
 export interface Authenticator {
-  /** By the secret that lets clusters register. */
+  /** Checks the secret that lets clusters register. */
   registrar(secret: string): Promise<Principal | undefined>;
-  /** By the secret of a cluster. */
+  /** Checks the secret of a cluster. */
   cluster(cluster: string, secret: string): Promise<Principal | undefined>;
-  /** By a token of each cluster; a global token, if there is one, is every cluster's token. */
+  /** Checks one token for each cluster; a global token, if there is one, is valid for every cluster. */
   submitter(
     shown: readonly { readonly cluster: string; readonly token: string }[],
   ): Promise<ProvenSubmitter | undefined>;
-  /** By a text that may be the token or the secret of some of these clusters. */
+  /** Checks a text that may be the token or the secret of some of these clusters. */
   bearer(text: string, clusters: readonly string[]): Promise<Submitter>;
 }
 

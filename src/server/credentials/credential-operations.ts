@@ -21,7 +21,7 @@ interface Wanted {
   readonly text: string;
 }
 
-/** Hashes are made here, outside of the loop, which never sees a text. */
+/** Hashes secrets outside of the loop, which never sees a plain one. */
 export function createCredentialOperations({
   loop,
   clock,
@@ -88,7 +88,7 @@ export function createCredentialOperations({
   };
 }
 
-/** Each once: of two of one kind it would not be clear which is meant. */
+/** Rejects a kind that is named twice: it would be unclear which one counts. */
 function wantedOf({ registerSecret, globalToken, clusters = [] }: CredentialsInput): Wanted[] {
   const wanted: Wanted[] = [];
   const want = (id: CredentialRef, text: string | null | undefined, field: string): void => {

@@ -51,7 +51,7 @@ const costOf = async (which: ShownAs, secret: string): Promise<number> => {
 const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("a registered cluster", () => {
-  test("gets a secret and a token, which open what they are for", async () => {
+  test("has a secret and a token, each valid for its own purpose", async () => {
     const { secret, token } = await register();
     expect([secret, token]).toEqual([expect.stringMatching(UUID4), expect.stringMatching(UUID4)]);
     expect(secret).not.toBe(token);
@@ -65,14 +65,14 @@ describe("a registered cluster", () => {
     expect(await check(REGISTER, secret)).toBe(false);
   });
 
-  test("has none unless they are asked for", async () => {
+  test("has no credentials unless the registration requests them", async () => {
     const answer = await operations.registerCluster({ name: "blue", graph });
     expect(answer).not.toHaveProperty("credentials");
     expect(answer.cluster.credentials).toEqual({});
     expect(await check(secretOf("blue"), "")).toBe(false);
   });
 
-  test("shows since when it has them, and nothing else of them", async () => {
+  test("shows since when it has credentials, and nothing else about them", async () => {
     const { secret, token } = await register();
     const nowMs = expect.any(Number) as number;
     const view = await operations.getCluster("blue");
@@ -82,7 +82,7 @@ describe("a registered cluster", () => {
     for (const text of [secret, token]) expect(stored).not.toContain(text);
   });
 
-  test("that is refused has no credentials, and burns nothing", async () => {
+  test("keeps its secret when a second registration is rejected, and loses it when it is deleted", async () => {
     const { secret } = await register();
     await expect(register()).rejects.toThrow("there is a cluster blue already");
     expect(await check(secretOf("blue"), secret)).toBe(true);
@@ -94,7 +94,7 @@ describe("a registered cluster", () => {
 });
 
 describe("rotation", () => {
-  test("the old one is refused at once, also when it was remembered", async () => {
+  test("the old secret is invalid at once, also when its check was remembered", async () => {
     const old = await register();
     expect(await check(secretOf("blue"), old.secret)).toBe(true);
     const both = { secret: true, token: true };
@@ -109,7 +109,7 @@ describe("rotation", () => {
     expect(await check(secretOf("blue"), credentials.secret ?? "")).toBe(true);
   });
 
-  test("of one leaves the other", async () => {
+  test("of one credential leaves the other", async () => {
     const old = await register();
     const which = { secret: false, token: true };
     const { credentials } = await operations.rotateCredentials("blue", which);
@@ -118,7 +118,7 @@ describe("rotation", () => {
     expect(await check(tokenOf("blue"), old.token)).toBe(false);
   });
 
-  test("of nothing, or of a cluster that is not there, is refused", async () => {
+  test("of nothing, or of an unknown cluster, is rejected", async () => {
     const rotate = (name: string, isWanted: boolean) =>
       operations.rotateCredentials(name, { secret: isWanted, token: isWanted });
     await register();
@@ -127,8 +127,8 @@ describe("rotation", () => {
   });
 });
 
-describe("texts from elsewhere", () => {
-  test("open what they are set for; those that are the same stay", async () => {
+describe("secrets that operators set", () => {
+  test("are valid for what they are set for; equal ones stay", async () => {
     await register();
     const input = {
       registerSecret: "chocolate-cookies",
@@ -157,7 +157,7 @@ describe("texts from elsewhere", () => {
     },
   ];
   for (const { input, message } of wrong) {
-    test(`are refused: ${message}`, async () => {
+    test(`are rejected: ${message}`, async () => {
       await register();
       const before = plane.state.credentials.inOrder;
       await expect(operations.setCredentials(input)).rejects.toThrow(message);
@@ -165,7 +165,7 @@ describe("texts from elsewhere", () => {
     });
   }
 
-  test("a global token is every cluster's, until it is switched off", async () => {
+  test("a global token is valid for every cluster, until it is switched off", async () => {
     const { token } = await register();
     await operations.setCredentials({ globalToken: "rainbow" });
     expect(await check(tokenOf("blue"), "rainbow")).toBe(true);
@@ -178,18 +178,18 @@ describe("texts from elsewhere", () => {
   });
 });
 
-describe("the price of a check", () => {
-  test("is paid once for what is right, each time for what is wrong", async () => {
+describe("the cost of a check", () => {
+  test("arises once for a correct secret, each time for a wrong one", async () => {
     const { secret } = await register();
     expect(await costOf(secretOf("blue"), secret)).toBe(1);
     expect(await costOf(secretOf("blue"), secret)).toBe(0);
     expect(await costOf(secretOf("blue"), "wrong")).toBe(1);
     expect(await costOf(secretOf("blue"), "wrong")).toBe(1);
-    await costOf(secretOf("red"), secret); // makes what there is nothing to compare with
+    await costOf(secretOf("red"), secret); // makes the hash for missing rows
     expect(await costOf(secretOf("red"), secret)).toBe(1);
   });
 
-  test("is the same for clusters that are not there, with a global token too", async () => {
+  test("is the same for unknown clusters, with a global token too", async () => {
     await register();
     await operations.setCredentials({ globalToken: "rainbow" });
     await costOf(tokenOf("red"), "wrong");
@@ -201,7 +201,7 @@ describe("the price of a check", () => {
     expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(2);
   });
 
-  test("is small for texts that the server made: a thousand clusters register at once", async () => {
+  test("is small for secrets that the server made: a thousand clusters register at once", async () => {
     const { secret, token } = await register();
     expect(await check(secretOf("blue"), secret)).toBe(true);
     expect(await check(tokenOf("blue"), token)).toBe(true);
@@ -210,7 +210,7 @@ describe("the price of a check", () => {
     expect(hasher.slow).toBe(0);
   });
 
-  test("a global token that is shown for many clusters is computed once", async () => {
+  test("a global token is hashed once for many clusters", async () => {
     for (let at = 0; at < 20; at++) await register(`c${at}`);
     await operations.setCredentials({ globalToken: "rainbow" });
     const before = hasher.computed;
@@ -219,12 +219,12 @@ describe("the price of a check", () => {
     expect(hasher.computed - before).toBe(1);
   });
 
-  test("what is too long to be right costs nothing", async () => {
+  test("a secret that is too long costs nothing", async () => {
     expect(await costOf(REGISTER, "x".repeat(limits.secretLengthMax + 1))).toBe(0);
   });
 });
 
-/** Computes when it is let, and knows how many it holds. */
+/** A hasher that computes only when the test allows it, and counts the waiting calls. */
 class SlowHasher extends QuickHasher {
   held: (() => void)[] = [];
   isHolding = false;
@@ -245,8 +245,8 @@ class SlowHasher extends QuickHasher {
   }
 }
 
-describe("when many ask at once", () => {
-  test("few are computed at a time, the rest wait, and too many are refused", async () => {
+describe("many checks at once", () => {
+  test("few run at a time, the rest wait, and too many are rejected", async () => {
     const slow = new SlowHasher();
     await plane.close();
     await start(slow);
@@ -261,7 +261,7 @@ describe("when many ask at once", () => {
     expect(await check(REGISTER, "right")).toBe(true);
   });
 
-  test("the same right text is computed once", async () => {
+  test("the same correct secret is hashed once", async () => {
     const slow = new SlowHasher();
     await plane.close();
     await start(slow);
@@ -275,7 +275,7 @@ describe("when many ask at once", () => {
   });
 });
 
-test("new secrets are UUIDs of version 4, whatever was drawn", () => {
+test("new secrets are UUIDs of version 4 for all random bytes", () => {
   for (const digit of "0123456789abcdef") {
     expect(newSecret({ token: (bytes) => digit.repeat(2 * bytes) })).toMatch(UUID4);
   }

@@ -8,29 +8,29 @@ import type { SecretHasher } from "../../ports/secret-hasher.ts";
 
 interface Looking {
   readonly hasher: SecretHasher;
-  /** The newest state; that it may be ahead of the disk gives nothing away (see `isValid`). */
+  /** The newest state. It may not be durable yet; that reveals nothing (see `isValid`). */
   readonly state: () => State;
 }
 
-/** A text, and what it is said to be. */
+/** A secret, and the credential that the caller says it is. */
 export interface Shown {
   readonly id: CredentialRef;
   readonly secret: string;
 }
 
-/** That secrets were right. */
+/** A successful check. */
 export interface Proof {
-  /** Whether nothing has changed that it rests on. */
+  /** Whether no credential or cluster has changed since the check. */
   holds(): boolean;
 }
 
 /**
- * Checks secrets that callers show.
+ * Checks secrets of callers.
  *
- * Doors do so for every request, and a hash of a text that people chose is slow on purpose. So what was right is remembered:
- * beside the row, as a keyed digest with a key of this process, and thus forgotten when the row is
- * replaced. A wrong one is computed each time, and the same is done where there is nothing to
- * compare with, so that time does not tell which clusters there are.
+ * Doors check every request, and hashing a secret that people chose is slow on purpose. So this class remembers
+ * correct secrets, as digests with a key of this process, beside the row; a new row therefore starts without one. It
+ * computes the hash of a wrong secret each time. It does the same work when there is no row to compare with, so that
+ * the time of an answer does not reveal which clusters exist.
  */
 export class Credentials {
   readonly #hasher: SecretHasher;
@@ -38,10 +38,10 @@ export class Credentials {
   readonly #key = randomBytes(32).toString("hex");
   readonly #known = new WeakMap<Credential, Buffer>();
   readonly #globalTokens = new WeakMap<Credential, string>();
-  /** Of a text that nobody has; made when it is needed. */
+  /** The hash of a random secret that nobody knows; computed when it is first needed. */
   #nobody: Promise<string> | undefined = undefined;
   readonly #nobodyFast: string;
-  /** The same text is computed once, however many show it at once: all agents, after a restart. */
+  /** Checks under way. Callers that show the same secret at once share one, as all agents do after a restart. */
   readonly #running = new Map<string, Promise<boolean>>();
   #busy = 0;
   readonly #waiting: (() => void)[] = [];
@@ -52,19 +52,19 @@ export class Credentials {
     this.#nobodyFast = hasher.hashRandom(randomBytes(16).toString("hex"));
   }
 
-  /** The text of the global token, if there is one and this process was given it. */
+  /** The global token, if there is one and this process knows its text. */
   get globalToken(): string | undefined {
     const row = this.#state().credentials.get({ kind: "global-token" });
     return row && this.#globalTokens.get(row);
   }
 
-  /** To be called when it is stored: registered clusters get it as their token. */
+  /** Call this when the global token is stored: it becomes the token of registered clusters. */
   noteGlobalToken(text: string): void {
     const row = this.#state().credentials.get({ kind: "global-token" });
     if (row !== undefined) this.#globalTokens.set(row, text);
   }
 
-  /** Of a text that `newSecret` made. */
+  /** The hash of a secret that `newSecret` made. */
   hashRandom(secret: string): string {
     return this.#hasher.hashRandom(secret);
   }
@@ -74,8 +74,8 @@ export class Credentials {
   }
 
   /**
-   * A row that is not durable yet may answer: nobody was told its text before it is, and what
-   * follows from the answer is stored after it.
+   * A row that is not durable yet may decide the answer: its secret is sent only when the row is durable, and
+   * changes that follow from the answer are stored after the row.
    */
   async isValid(id: CredentialRef, secret: string): Promise<boolean> {
     if (isLongerText(secret, limits.secretLengthMax)) return false;
@@ -89,12 +89,12 @@ export class Credentials {
   }
 
   /**
-   * Whether all are right; the first wrong one ends it. The answer holds until any credential or
-   * cluster changes: who shows the same again need not be asked before.
+   * Whether all are correct; the first wrong one ends the check. The answer holds until any credential or
+   * cluster changes: until then the same secrets need no second check.
    */
   async prove(shown: readonly Shown[]): Promise<Proof | undefined> {
     const version = this.#version;
-    // A few at once: others have secrets to be checked too.
+    // A few at a time: other callers wait for checks too.
     for (let at = 0; at < shown.length; at += limits.secretChecksMax) {
       const some = shown.slice(at, at + limits.secretChecksMax);
       const right = await Promise.all(some.map(({ id, secret }) => this.isValid(id, secret)));
@@ -108,14 +108,14 @@ export class Credentials {
     return `${credentials.version}.${clusters.version}`;
   }
 
-  /** Whether this and no other credential has this text. */
+  /** Whether this is the secret of exactly this credential. */
   async isCurrent(id: CredentialRef, secret: string): Promise<boolean> {
     const row = this.#state().credentials.get(id);
     if (row === undefined) return false;
     return this.#isKnown(row, secret) || this.#isOf(row, secret);
   }
 
-  /** Every row whose text would do; undefined where there is none, at the same cost. */
+  /** Every row whose secret would be accepted; undefined for a missing row, which costs the same time. */
   #rowsFor(
     id: CredentialRef,
   ): readonly { readonly kind: CredentialRef["kind"]; readonly row: Credential | undefined }[] {
@@ -124,13 +124,13 @@ export class Credentials {
     if (id.kind !== "cluster-token") return [own];
     const global = credentials.get({ kind: "global-token" });
     if (global === undefined) return [own];
-    // The global one first: who has it often shows it for many clusters at once.
+    // The global one first: clients often show it for many clusters at once.
     const isThere = clusters.get(id.cluster) !== undefined;
     return [{ kind: "global-token", row: isThere ? global : undefined }, own];
   }
 
   #digest(row: Credential, secret: string): Buffer {
-    // In one call: this is done for every cluster of every submission that names a hundred.
+    // In one call: a submission may name a hundred clusters, each with a check.
     return hash("sha256", `${this.#key}\0${row.hash}\0${secret}`, "buffer");
   }
 
@@ -139,7 +139,7 @@ export class Credentials {
     return known !== undefined && timingSafeEqual(known, this.#digest(row, secret));
   }
 
-  /** As slow as with the slowest of its kind. */
+  /** Takes as long as the slowest check of this kind. */
   async #compareWithNobody(kind: CredentialRef["kind"], secret: string): Promise<void> {
     if (
       !this.#state().credentials.some(
@@ -170,7 +170,7 @@ export class Credentials {
     }
   }
 
-  /** Whoever guesses keeps the others waiting, but neither a processor for himself nor memory. */
+  /** Bounds the checks, so that a caller who guesses secrets delays others, but cannot occupy all CPUs or grow memory. */
   async #inTurn<T>(compute: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= limits.secretChecksWaitingMax) {
       throw new AppError("exhausted", "too many secrets are being checked; try again later");
@@ -183,12 +183,12 @@ export class Credentials {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#busy--;
-      else next(); // goes on in our place
+      else next(); // the next check runs in our place
     }
   }
 }
 
-/** A random UUID (version 4): what rainbow's clients expect a secret to look like. */
+/** A random UUID (version 4): clients of rainbow expect secrets in this form. */
 export function newSecret(random: { token(bytes: number): string }): string {
   const hex = random.token(16);
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];

@@ -51,8 +51,8 @@ function write(name: string, content: string, mode = 0o600): string {
   return path(name);
 }
 
-describe("a register secret that nobody gave", () => {
-  test("is made once, for its owner's eyes, and stays", async () => {
+describe("a register secret that the operator did not set", () => {
+  test("is made once, readable by its owner only, and stays", async () => {
     expect(await prepare()).toBe(path("rainbow-secret"));
     const text = made();
     expect(statSync(path("rainbow-secret")).mode & 0o777).toBe(0o600);
@@ -63,13 +63,13 @@ describe("a register secret that nobody gave", () => {
     expect(await opens(text)).toBe(true);
   });
 
-  test("is the one in the file when the start was cut off before it was stored", async () => {
+  test("is the one in the file when a start was killed before it was stored", async () => {
     write("rainbow-secret", "left-behind\n");
     expect(await prepare()).toBe(path("rainbow-secret"));
     expect(await opens("left-behind")).toBe(true);
   });
 
-  test("is not said to be in a file that is out of date", async () => {
+  test("is not reported to be in a file that is out of date", async () => {
     await prepare();
     const old = made();
     await plane.operations.setCredentials({ registerSecret: "imported" });
@@ -79,8 +79,8 @@ describe("a register secret that nobody gave", () => {
   });
 });
 
-describe("secrets from elsewhere", () => {
-  test("a file goes before the environment, and both before what was stored", async () => {
+describe("secrets that operators set", () => {
+  test("a file takes precedence over the environment, and both over the stored secret", async () => {
     await prepare();
     expect(await prepare({ secret: "from-env" })).toBeUndefined();
     expect([await opens("from-env"), await opens(made())]).toEqual([true, false]);
@@ -99,7 +99,7 @@ describe("secrets from elsewhere", () => {
     expect(plane.state.credentials.inOrder).toEqual(before);
   });
 
-  test("a global token is there as long as its file is given", async () => {
+  test("a global token exists as long as the operator names its file", async () => {
     const globalTokenFile = write("token", "everywhere");
     const times = async () => Object.keys(await plane.operations.getServerCredentials());
     await prepare({ globalTokenFile });
@@ -108,7 +108,7 @@ describe("secrets from elsewhere", () => {
     expect(await times()).toEqual(["registerSinceMs"]);
   });
 
-  test("others who may read a file are told of", async () => {
+  test("warns about a file that other users may read", async () => {
     await prepare({ secretFile: write("mine", "a", 0o644) });
     expect(warned).toEqual(["others on this machine may read a secret; chmod 600 it"]);
   });
@@ -121,7 +121,7 @@ describe("secrets from elsewhere", () => {
     ["a folder", () => ({ secretFile: data }), "read "],
   ];
   for (const [name, given, message] of wrong) {
-    test(`are refused: ${name}`, async () => {
+    test(`are rejected: ${name}`, async () => {
       await expect(prepare(given())).rejects.toThrow(message);
       expect(await plane.operations.getServerCredentials()).toEqual({});
     });

@@ -11,14 +11,14 @@ import { newSecret } from "./credentials.ts";
 import { readIfThere, readSecretFile } from "./secret-file.ts";
 import type { OperationsAccess } from "../operations/operations.ts";
 
-/** Where the texts come from that callers of rainbow's door show. Never a flag: others see those. */
+/** The sources of secrets for rainbow's door. Never a flag: other users of the machine see flags. */
 export interface RainbowSecretSources {
-  /** The server's directory, for a register secret that nobody has given. */
+  /** The server's directory, for a register secret that the operator did not set. */
   readonly data: string;
   readonly secretFile?: string | undefined;
-  /** From the environment; a file goes before it. */
+  /** From the environment; a file takes precedence. */
   readonly secret?: string | undefined;
-  /** Without one there is no global token, whatever there was before. */
+  /** Without one there is no global token, even if there was one before. */
   readonly globalTokenFile?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface RainbowSecretParts {
   readonly logger: Logger;
 }
 
-/** Brings what is stored in step with where it comes from; returns the file of the register secret. */
+/** Updates the stored secrets from their sources; returns the file of the register secret. */
 export async function prepareRainbowSecrets(
   sources: RainbowSecretSources,
   parts: RainbowSecretParts,
@@ -45,9 +45,9 @@ export async function prepareRainbowSecrets(
 }
 
 interface Found {
-  /** undefined: what is stored is right. */
+  /** undefined: the stored secret is up to date. */
   readonly text: string | undefined;
-  /** Where people find it. */
+  /** The file where operators find it. */
   readonly file: string | undefined;
 }
 
@@ -64,13 +64,13 @@ async function registerSecret(
   const made = join(data, "rainbow-secret");
   const kept = readIfThere(made)?.trim();
   const { registerSinceMs } = await operations.as(SERVER).getServerCredentials();
-  // Made before it is stored: a start that was cut off in between goes on with the same text.
+  // The file is written first: a start that was killed in between continues with the same secret.
   if (registerSinceMs === undefined) return { text: kept ?? create(made, random), file: made };
   const isCurrent = kept !== undefined && (await authenticator.registrar(kept)) !== undefined;
   return { text: undefined, file: isCurrent ? made : undefined };
 }
 
-/** Never seen half written. */
+/** Atomic: readers never see a partly written file. */
 function create(path: string, random: Random): string {
   const temporary = `${path}.${process.pid}`;
   const text = newSecret(random);

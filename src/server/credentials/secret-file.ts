@@ -4,7 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { Logger } from "../../ports/logger.ts";
 
-/** Throws AppError when there is no such file, or it is no secret. */
+/** Throws AppError when the file is missing or holds no valid secret. */
 export function readSecretFile(path: string, flag: string, logger: Logger): string {
   const text = readIfThere(path);
   if (text === undefined) throw new AppError("invalid_argument", `${flag}: there is no ${path}`);
