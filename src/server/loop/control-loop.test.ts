@@ -10,7 +10,7 @@ import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.t
 import type { Commit } from "./open-batch.ts";
 import { ControlLoop } from "./control-loop.ts";
 
-/** A loop over a store whose commits are let through one by one. */
+/** A loop over a store whose commits the test releases one by one. */
 function aLoop() {
   const disk = new MemoryDisk();
   const gates: { open: () => void; fail: (error: Error) => void }[] = [];
@@ -49,12 +49,12 @@ function aLoop() {
   return { loop, submit, gates, commits, broken, disk, asked };
 }
 
-/** Lets everything that is ready to run, run. */
+/** Runs everything that is ready to run. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Whether the promise has an answer already. */
+/** Whether the promise is settled already. */
 async function isDone(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const note = (): void => void (isSettled = true);
@@ -76,12 +76,12 @@ describe("control loop", () => {
     gates[0]?.open();
     expect(await answer).toEqual([{ id: 1, existed: false }]);
     expect(await seen).toBe(1);
-    // The job, and the largest id that was given out: each change has its own number.
+    // The job, and the largest issued id: each change has its own revision.
     expect(commits.map(({ revision }) => revision)).toEqual([2]);
     expect(disk.rows.get("job/0000000001")?.revision).toBe(1);
   });
 
-  test("a read that is refused for what a batch removed waits for that batch, too", async () => {
+  test("a read that fails because a batch removed the row waits for that batch, too", async () => {
     const { loop, submit, gates } = aLoop();
     const answer = submit();
     await settle();
@@ -94,7 +94,7 @@ describe("control loop", () => {
     await answer;
   });
 
-  test("a read of a batch that still grows is of all up to its last change so far", async () => {
+  test("a read of a growing batch waits for all changes up to the last one so far", async () => {
     const { loop, submit, gates, commits } = aLoop();
     const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
     const answers = [submit()];
@@ -117,7 +117,7 @@ describe("control loop", () => {
     expect(await look()).toEqual({ jobs: 4, at: 8 });
   });
 
-  test("two batches are on their way; what comes meanwhile is decided and goes out as one", async () => {
+  test("two batches are in flight; commands that arrive meanwhile are decided and form one batch", async () => {
     const { submit, gates, commits, asked } = aLoop();
     const first = submit();
     await settle();
@@ -143,7 +143,7 @@ describe("control loop", () => {
     ]);
   });
 
-  test("a refused command does not stop the queue", async () => {
+  test("a rejected command does not stop the queue", async () => {
     const { loop, submit, gates } = aLoop();
     const refused = loop.submit({
       kind: "cancel-job",
@@ -173,7 +173,7 @@ describe("control loop", () => {
     expect(commits[1]?.changes.map(({ table }) => table)).toEqual(["job", "counter", "task"]);
   });
 
-  test("a failed flush breaks the loop: every waiting and later call fails, nothing is told", async () => {
+  test("a failed flush breaks the loop: every waiting and later call fails, no event is published", async () => {
     const { loop, submit, gates, commits, broken } = aLoop();
     const first = submit();
     await settle();
@@ -190,7 +190,7 @@ describe("control loop", () => {
     expect(broken.length).toBe(1);
   });
 
-  test("stop finishes what waits and takes nothing more", async () => {
+  test("stop finishes queued commands and accepts no more", async () => {
     const { loop, submit, gates } = aLoop();
     const first = submit();
     const stopped = loop.stop();
@@ -201,7 +201,7 @@ describe("control loop", () => {
     await stopped;
   });
 
-  test("stops though all that waits is refused", async () => {
+  test("stops although all queued commands are rejected", async () => {
     const { loop, gates } = aLoop();
     const refused = loop.submit({ kind: "remove-group", id: groupId("none"), by: "t" });
     refused.catch(() => undefined);

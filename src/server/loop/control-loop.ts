@@ -38,13 +38,13 @@ interface Waiting {
 }
 
 /**
- * The one writer. Takes commands in order, decides each against the newest state, applies its
+ * The only writer. Decides commands in order, each against the newest state, applies its
  * changes at once, so that the next command (and the planner) see them, and collects them in the
  * open batch. One batch is flushed at a time; the next one fills meanwhile.
  *
  * Nothing leaves before it is durable: answers, commits (watchers, agents) and reads wait for the
- * revision they rest on. So it does no harm that memory is ahead of the disk; should the flush
- * fail, the process stops, and nobody has seen what is lost.
+ * revision they depend on. Memory may therefore be ahead of the disk. If a flush
+ * fails, the process stops, and nobody has seen the lost changes.
  */
 export class ControlLoop {
   readonly #options: LoopOptions;
@@ -53,10 +53,10 @@ export class ControlLoop {
   readonly #waiting: Waiting[] = [];
   #head = 0;
   #open: OpenBatch;
-  /** On their way to the disk, oldest first: the store begins the next without waiting for us. */
+  /** Batches being committed, oldest first: the store begins the next without waiting for us. */
   readonly #flushing: OpenBatch[] = [];
   #scheduled = false;
-  /** Of lists that are not complete. */
+  /** Number of lists that are not complete. */
   readonly #turns: SliceTurns;
   #broken: AppError | undefined = undefined;
   #stopping = false;
@@ -72,7 +72,7 @@ export class ControlLoop {
     this.#folder = new Folder(options.state.jobs, options.clock);
     this.#refusals = new Refusals(options.logger, this.metrics);
     this.#turns = new SliceTurns((run) => options.soon(run));
-    // Of what is gone only the store knows the revision; a job's may be beyond that of an old store.
+    // Only the store knows the revisions of removed rows; a job's revision may be beyond that of an old store.
     options.state.goOnAfter(toRevision(options.store.revision()));
     this.#durable = options.state.revision;
     this.#open = openBatch(this.#durable);
@@ -87,7 +87,7 @@ export class ControlLoop {
     return this.#broken !== undefined;
   }
 
-  /** Resolves with the answer when the command's changes are durable; rejects when refused. */
+  /** Resolves with the answer when the command's changes are durable; rejects when the command is rejected. */
   submit<K extends Command["kind"]>(command: CommandOf<K>): Promise<AnswerTo<K>> {
     return new Promise<unknown>((resolve, reject) => {
       const refusal = this.#refusal();
@@ -107,15 +107,15 @@ export class ControlLoop {
     return new AppError("exhausted", "too many commands wait; try again later");
   }
 
-  /** Looks at the newest state; the answer is given when what it shows is durable. */
+  /** Reads the newest state; resolves when all that the answer shows is durable. */
   read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
     const isOpen = this.#open.changes.length > 0;
     return this.#readAfter(isOpen ? this.#open : this.#flushing.at(-1), look);
   }
 
   /**
-   * The same for who looks at nothing but what clusters that pull have: it need not wait for jobs and
-   * tasks to become durable, which are most of what happens.
+   * The same for a read of pull clusters only: it need not wait for jobs and tasks to become durable, which are
+   * most of the changes.
    */
   readGraphs<T>(look: (state: State, revision: Revision) => T): Promise<T> {
     const batches = [...this.#flushing, this.#open];
@@ -130,15 +130,15 @@ export class ControlLoop {
     look: (state: State, revision: Revision) => T,
   ): Promise<T> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    // The open batch may still grow: what is seen is all up to its last change so far.
+    // The open batch may still grow: the read has seen everything up to its last change so far.
     const seen = batch?.revision ?? this.#durable;
     return whenDurable(batch, () => look(this.#state, seen));
   }
 
   /**
-   * Looks in slices, so that commands and other readers have their turn in between: `look` is called
-   * until it says that it has seen all. Resolves when everything that was seen is durable, with the
-   * revision of the first slice: whoever watches from it misses nothing, and may hear again of what a
+   * Reads in slices, so that commands and other readers have their turn in between: calls `look`
+   * until it reports that it has seen all. Resolves when everything that it saw is durable, with the
+   * revision of the first slice: a watch from that revision misses nothing, and may repeat changes that a
    * later slice has seen.
    */
   readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
@@ -155,7 +155,7 @@ export class ControlLoop {
     });
   }
 
-  /** The same without waiting for anything to become durable: for advice. */
+  /** The same without waiting for anything to become durable: for advisory answers. */
   peekSlices(look: (state: State) => boolean): Promise<void> {
     return this.#turns.run<void>((resolve) => {
       const isMore = !look(this.#state);
@@ -164,29 +164,29 @@ export class ControlLoop {
     });
   }
 
-  /** Looks without waiting: for advice, never for what a caller may take as done. */
+  /** Reads without waiting: for advisory answers, never for an answer that confirms a change. */
   peek<T>(look: (state: State) => T): T {
     return look(this.#state);
   }
 
-  /** Plans again although no command came: a backoff is over. */
+  /** Plans again without a command: a backoff is over. */
   wake(): void {
     this.#schedule();
   }
 
-  /** Takes no more commands, finishes those that wait, and resolves when all is durable. */
+  /** Accepts no more commands, finishes the queued ones, and resolves when all is durable. */
   async stop(): Promise<void> {
     this.#stopping = true;
     while (this.#broken === undefined && !this.#isIdle) {
       await new Promise<void>((resolve) => {
-        // What waits may be refused: then nothing is stored, and no batch ends.
+        // All queued commands may be rejected: then nothing is stored, and no batch ends.
         const batch = this.#flushing[0];
         if (batch === undefined) this.#options.soon(resolve);
         else batch.done.push(() => resolve());
         this.#schedule();
       });
     }
-    this.#isStopped = true; // there may be more to place, for the next start
+    this.#isStopped = true; // the next start places the remaining tasks
     this.#folder.close();
   }
 
@@ -214,12 +214,12 @@ export class ControlLoop {
       more = !isPlanned || !isSettled || !this.#aheadRound();
       this.#takeAlong();
     } catch (cause) {
-      // Thrown while applying: memory may be half changed. What was decided is not stored.
+      // Thrown while applying: memory may be half changed. The decided changes are not stored.
       this.#break("a mistake of ours was found while applying a change", cause);
       return;
     }
     this.#flush();
-    if (this.#isFull) return; // the end of the flush goes on
+    if (this.#isFull) return; // continues when the flush ends
     if (more || this.#head < this.#waiting.length) this.#schedule();
   }
 
@@ -245,7 +245,7 @@ export class ControlLoop {
     try {
       decision = decide(this.#state, command);
     } catch (error) {
-      // A refusal changed nothing. Anything else is our own mistake, and says so to the caller.
+      // A rejection changed nothing. Any other error is a bug of ours, and the answer says so.
       if (!(error instanceof AppError)) {
         this.#options.logger.error({ err: error, command: command.kind }, "command failed");
       }
@@ -253,7 +253,7 @@ export class ControlLoop {
       return;
     }
     for (const change of decision.changes) this.#apply(change);
-    // A command that changes nothing still rests on what was decided before it.
+    // A command that changes nothing still depends on the decisions before it.
     const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing.at(-1);
     if (batch === undefined) resolve(decision.answer);
     else {
@@ -261,7 +261,7 @@ export class ControlLoop {
     }
   }
 
-  /** One that names a revision waits until that is durable. */
+  /** An error with a revision waits until that revision is durable. */
   #refuse(refusal: AppError, reject: (error: unknown) => void): void {
     const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing.at(-1);
     if (refusal.revision === undefined || batch === undefined) reject(refusal);
@@ -283,8 +283,8 @@ export class ControlLoop {
   }
 
   /**
-   * Releases and skips jobs whose dependencies are decided, judges nodes by what ended on them, and makes services
-   * what they are to be, up to a bound; whether that was all.
+   * Releases and skips jobs whose dependencies are decided, judges nodes by the tasks that ended on them, and steps
+   * services towards their spec, up to a bound; returns whether that was all.
    */
   #settleRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
@@ -298,7 +298,7 @@ export class ControlLoop {
     return false;
   }
 
-  /** Places what fits, up to a bound; returns whether there may be more. */
+  /** Places tasks that fit, up to a bound; returns whether there may be more. */
   #planRound(): boolean {
     const { queue, fleet } = this.#state;
     const { plan = nextPlacement } = this.#options;
@@ -311,7 +311,7 @@ export class ControlLoop {
     };
     const firstStep = matchWork.steps;
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
-      // Graphs that take long to compare with requests: others have their turn in between.
+      // Some graphs take long to compare with requests: other work has its turn in between.
       if (matchWork.steps - firstStep >= limits.stepsPerSliceMax) return true;
       const placement = plan(this.#state, this.#options.policy, planLimits);
       if (placement === undefined) return fleet.hasImproved;
@@ -325,7 +325,7 @@ export class ControlLoop {
     return true;
   }
 
-  /** Fetches tasks ahead, or back, up to a bound, once nothing more can be placed; whether that was all. */
+  /** Once nothing more can be placed, fetches tasks ahead, or back, up to a bound; returns whether that was all. */
   #aheadRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
     const round = new AheadRound(this.#state, this.#options.policy);
@@ -376,7 +376,7 @@ export class ControlLoop {
   }
 
   #break(what: string, cause: unknown): void {
-    if (this.#broken !== undefined) return; // by the batch before
+    if (this.#broken !== undefined) return; // the batch before failed
     const text = `${what}; the server stops, and a restart goes on from what is durable`;
     const error = new AppError("unavailable", text, { cause });
     this.#broken = error;

@@ -22,7 +22,7 @@ function open(count: number) {
   return { world, clock, folder, isFolded, rows };
 }
 
-test("jobs are folded when nothing has been stored for a moment", () => {
+test("jobs are folded after a pause without commits", () => {
   const { clock, folder, isFolded, rows } = open(3);
   folder.stored({ jobs: rows(1, 2), ended: [] });
   clock.advance(limits.foldAfterMs - 1);
@@ -34,7 +34,7 @@ test("jobs are folded when nothing has been stored for a moment", () => {
   expect(clock.timers).toBe(0);
 });
 
-test("what was placed meanwhile stays as it is", () => {
+test("jobs that were placed meanwhile are not folded", () => {
   const { world, clock, folder, isFolded, rows } = open(2);
   folder.stored({ jobs: rows(1, 2), ended: [] });
   world.do({ kind: "connect-node", ...aHello("w") });
@@ -44,7 +44,7 @@ test("what was placed meanwhile stays as it is", () => {
   expect(world.state.task({ jobId: jobId(1), index: 0 })?.state.kind).toBe("assigned");
 });
 
-test("of too many the oldest are folded at once", () => {
+test("beyond the bound the oldest are folded at once", () => {
   const count = limits.unfoldedJobsMax + 2;
   const { clock, folder, isFolded, rows } = open(count);
   folder.stored({ jobs: rows(1, count - 1), ended: [] });
@@ -55,7 +55,7 @@ test("of too many the oldest are folded at once", () => {
   expect([3, count].map(isFolded)).toEqual([true, true]);
 });
 
-test("a closed one folds nothing any more", () => {
+test("a closed folder folds nothing", () => {
   const { clock, folder, isFolded, rows } = open(1);
   folder.stored({ jobs: rows(1, 1), ended: [] });
   folder.close();
@@ -63,7 +63,7 @@ test("a closed one folds nothing any more", () => {
   expect([isFolded(1), clock.timers]).toEqual([false, 0]);
 });
 
-test("ended jobs are folded when nothing has been stored for a moment, and beyond a bound at once", () => {
+test("ended jobs are folded after a pause without commits, and beyond a bound at once", () => {
   const count = limits.unfoldedEndedJobsMax + 1;
   const { world, clock, folder } = open(count);
   const ids = Array.from({ length: count }, (_, at) => jobId(at + 1));

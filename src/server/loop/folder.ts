@@ -5,7 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 
 type StoredJob = readonly [id: JobId, text: string];
 
-/** What one commit made durable. */
+/** The durable jobs of one commit. */
 interface Stored {
   /** Rows of jobs, in the order of their ids. */
   readonly jobs: Iterable<StoredJob>;
@@ -14,9 +14,9 @@ interface Stored {
 }
 
 /**
- * Folds jobs that still wait when nothing has been stored for a moment, and jobs that have ended:
- * most of the former are placed before that, and would only be unfolded again, and the latter are
- * looked at most in their first moments. Beyond a bound the oldest are folded at once.
+ * Folds pending jobs and ended jobs after a short pause without commits. Most pending jobs are placed before that,
+ * and would only be unfolded again; clients read ended jobs most in their first moments. Beyond a bound it folds the
+ * oldest at once.
  */
 export class Folder {
   readonly #jobs: JobTable;
@@ -30,7 +30,7 @@ export class Folder {
     this.#clock = clock;
   }
 
-  /** Called for every commit, so that it knows of a pause. */
+  /** The loop calls this for every commit, so that the folder notices a pause. */
   stored({ jobs, ended }: Stored): void {
     for (const job of jobs) this.#waiting.push(job);
     for (const id of ended) this.#ended.push(id);
@@ -50,7 +50,7 @@ export class Folder {
     this.#cancel = this.#clock.after(delayMs, () => {
       if (this.#ended.length > 0) this.#foldEnded(limits.endedFoldsPerSliceMax);
       else this.#foldWaiting(limits.foldsPerSliceMax);
-      this.#arrange(0); // others have their turn in between
+      this.#arrange(0); // other work has its turn in between
     });
   }
 

@@ -24,7 +24,7 @@ test("one turn runs one slice, however many callers wait", async () => {
   const { turns, turn } = aLoop();
   const log: string[] = [];
   const all = Array.from({ length: 100 }, (_, at) => inSlices(work(`w${at}`, 3, log), turns));
-  expect(log).toHaveLength(100); // the first slice of each runs where it was asked for
+  expect(log).toHaveLength(100); // the first slice of each runs at once
   for (let each = 1; each <= 200; each++) {
     await turn();
     expect(log).toHaveLength(100 + each);
@@ -32,7 +32,7 @@ test("one turn runs one slice, however many callers wait", async () => {
   expect(await Promise.all(all)).toHaveLength(100);
 });
 
-test("short work ends while a crowd of long work goes on", async () => {
+test("short work ends while a crowd of long work continues", async () => {
   const { turns, turn } = aLoop();
   const log: string[] = [];
   const crowd = Array.from({ length: 50 }, () => inSlices(work("long", 20, log), turns));
@@ -49,7 +49,7 @@ test("short work ends while a crowd of long work goes on", async () => {
   await Promise.all(crowd);
 });
 
-test("long work goes on while short work keeps coming", async () => {
+test("long work makes progress while short work keeps coming", async () => {
   const { turns, turn } = aLoop();
   const log: string[] = [];
   const long = inSlices(work("long", 30, log), turns);

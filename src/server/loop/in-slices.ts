@@ -1,8 +1,8 @@
 /**
- * Work that comes in slices, of all callers. Each turn of the event loop runs one slice, so that a
+ * Schedules work in slices for all callers. Each turn of the event loop runs one slice, so that a
  * crowd of callers delays others no more than one caller does. Short work goes first: every other
  * turn goes to the work that has had the fewest slices, the turns between to the work that has
- * waited longest, so that long work goes on as well.
+ * waited longest, so that long work makes progress too.
  */
 export class Turns {
   readonly #soon: (run: () => void) => void;
@@ -14,7 +14,7 @@ export class Turns {
     this.#soon = soon;
   }
 
-  /** Resolves when it is the turn of work that has had so many slices. */
+  /** Resolves at the next turn for work that has had so many slices. */
   next(slices: number): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ slices, start });
@@ -43,7 +43,7 @@ export class Turns {
   }
 }
 
-/** Those of the deciding thread. */
+/** The turns of the deciding thread. */
 export const turns = new Turns(setImmediate);
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LoopMetrics } from "./loop-metrics.ts";
 
-test("99 of 100 commits are within the percentile, which is never more than the longest", () => {
+test("99 of 100 commits are within the percentile, which never exceeds the longest commit", () => {
   const metrics = new LoopMetrics(() => undefined);
   expect(metrics.commitMsP99).toBe(0);
   metrics.committed(1.2);

@@ -10,7 +10,7 @@ import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { TaskTimes, type TaskTimesSeries } from "./task-times.ts";
 
-/** A commit is a write to a disk that may be good, busy or failing. */
+/** A commit is a write to a disk that may be fast, busy or failing. */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 
 /** How long things took since the loop began. */
@@ -19,7 +19,7 @@ export interface LoopTimes {
   readonly tasks: readonly TaskTimesSeries[];
 }
 
-/** What a control loop has done since it began. */
+/** Counters of a control loop since it began. */
 export class LoopMetrics {
   readonly #commitTimes = new Histogram(COMMIT_BOUNDS_MS);
   readonly #taskTimes: TaskTimes;
@@ -27,7 +27,7 @@ export class LoopMetrics {
   commitMsSum = 0;
   commitMsMax = 0;
   placements = 0;
-  /** Proposals of the planner that the judge refused. */
+  /** Proposals of the planner that the judge rejected. */
   placementsRefused = 0;
   tasksEnded = 0;
   heldBegun = 0;
@@ -42,7 +42,7 @@ export class LoopMetrics {
     return { commits: this.#commitTimes, tasks: [...this.#taskTimes.series()] };
   }
 
-  /** Never more than the longest: the buckets are coarse. */
+  /** Never more than the longest commit, although the buckets are coarse. */
   get commitMsP99(): number {
     return Math.min(this.#commitTimes.quantileMs(0.99), this.commitMsMax);
   }
@@ -66,8 +66,8 @@ export class LoopMetrics {
 }
 
 /**
- * Proposals of the planner that the judge refused. The planner tries again by itself; a refusal
- * points to a mistake in its indexes, so that they are counted, and one a minute is logged.
+ * Counts proposals of the planner that the judge rejected, and logs one a minute: a rejection
+ * points to a mistake in the planner's indexes. The planner tries again by itself.
  */
 export class Refusals {
   readonly #logger: Logger;

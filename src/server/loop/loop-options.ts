@@ -7,7 +7,7 @@ import type { Logger } from "../../ports/logger.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Commit } from "./open-batch.ts";
 
-/** A command that goes along with a commit, and who hears of it. */
+/** A command that goes along with a commit, and the callbacks for its outcome. */
 export interface Rider<K extends Command["kind"] = Command["kind"]> {
   readonly command: CommandOf<K>;
   readonly resolve: (answer: AnswerTo<K>) => void;
@@ -20,14 +20,14 @@ export interface LoopOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly policy: PlanPolicy;
-  /** Proposes placements; `nextPlacement` unless a test brings one that is wrong. */
+  /** Proposes placements; `nextPlacement` unless a test passes a faulty planner. */
   readonly plan?: Planner;
   /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
   readonly soon: (run: () => void) => void;
   /** Called for each revision in order, when it is durable and before its answers go out. */
   readonly onCommit: (commit: Commit) => void;
-  /** What is not worth a commit of its own, for one that happens anyway; undefined: nothing. */
+  /** Changes that are not worth a commit of their own, for a commit that happens anyway; undefined: none. */
   readonly along?: () => Rider<"report-progress"> | undefined;
-  /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
+  /** The store or the loop failed: memory can no longer be trusted. Stop the process. */
   readonly onBroken: (error: AppError) => void;
 }

@@ -27,7 +27,7 @@ afterEach(async () => {
   await plane.close();
 });
 
-/** The most graphs of nodes that are made in one turn of the thread, until `work` is done. */
+/** The largest number of node graphs made in one turn of the thread, until `work` is done. */
 async function graphsPerTurn(work: () => Promise<unknown>): Promise<number> {
   const made = vi.spyOn(NodeGraphs.prototype, "of");
   let [most, before, isDone] = [0, 0, false];

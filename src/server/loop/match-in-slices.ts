@@ -7,8 +7,8 @@ import type { ControlLoop } from "./control-loop.ts";
 
 /**
  * Matches requests with the graphs of all nodes before a command or an explanation needs the
- * answers: commands and other readers have their turn between slices. Only the first few requests
- * that differ, and not more than so many steps: what needs the rest is bounded itself.
+ * results: commands and other readers have their turn between slices. It matches only the first few different
+ * requests, in a bounded number of steps; the code that matches the rest has its own bound.
  */
 export async function matchInSlices(
   loop: ControlLoop,

@@ -11,20 +11,20 @@ import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowWrite } from "../../ports/store.ts";
 
-/** Changes that are durable together. Handed out only when they are. */
+/** Changes that become durable together. Others see them only when they are durable. */
 export interface Commit {
-  /** Of the last change before it. */
+  /** Revision of the last change before the commit. */
   readonly before: Revision;
-  /** Of its last change. */
+  /** Revision of its last change. */
   readonly revision: Revision;
   readonly changes: readonly Change[];
-  /** Of each change. */
+  /** Revision of each change. */
   readonly revisions: readonly Revision[];
-  /** How each job stood at the end, for those it touched. */
+  /** The status, at the end of the commit, of each job that it touched. */
   readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
-  /** What each node held, for those whose row changed. */
+  /** The load of each node whose row changed. */
   readonly loads: ReadonlyMap<NodeId, NodeLoad>;
-  /** What each cluster had reported, for those whose row changed. */
+  /** The reported state of each cluster whose row changed. */
   readonly statuses: ReadonlyMap<ClusterId, ClusterStatus>;
   /** The group of each job that it removed. */
   readonly removedFrom: ReadonlyMap<JobId, GroupId>;
@@ -44,7 +44,7 @@ export interface NodeLoad {
   readonly tasks: number;
   /** Fetched ahead. */
   readonly held: number;
-  /** Where it is asked for: how long tasks took there. */
+  /** How long tasks took there, if the caller asks for it. */
   readonly pace?: Pace;
 }
 
@@ -54,7 +54,7 @@ export interface OpenBatch {
   revision: Revision;
   readonly changes: Change[];
   readonly revisions: Revision[];
-  /** Whether it changes what clusters that pull have. */
+  /** Whether it changes pull clusters. */
   hasGraphs: boolean;
   readonly jobs: Map<JobId, JobSnapshot>;
   readonly loads: Map<NodeId, NodeLoad>;
@@ -62,14 +62,14 @@ export interface OpenBatch {
   readonly removedFrom: Map<JobId, GroupId>;
   /** Rows of jobs as they are stored. */
   readonly jobTexts: Map<JobId, string>;
-  /** Called when the batch is durable, or with the error that stops the loop. */
+  /** Callbacks for when the batch is durable, or for the error that stops the loop. */
   readonly done: ((error?: AppError) => void)[];
 }
 
-/** What clusters that pull have is in these; that they come and go is in the table of clusters. */
+/** Tables with the contents of pull clusters; the table of clusters says which ones exist. */
 const GRAPH_TABLES: ReadonlySet<Change["table"]> = new Set(["graph", "subsystem"]);
 
-/** One that goes on after a revision. */
+/** A batch that continues after a revision. */
 export const openBatch = (before: Revision): OpenBatch => ({
   before,
   revision: before,
@@ -85,7 +85,7 @@ export const openBatch = (before: Revision): OpenBatch => ({
 });
 
 /**
- * Looks now, and answers when the batch is durable. A refusal waits, too: what was not found may have
+ * Reads now, and answers when the batch is durable. An error waits, too: a row that was not found may have
  * been removed by this very batch.
  */
 export function whenDurable<T>(batch: OpenBatch | undefined, look: () => T): Promise<T> {
@@ -103,7 +103,7 @@ export function whenDurable<T>(batch: OpenBatch | undefined, look: () => T): Pro
   });
 }
 
-/** Applies a change to the state at once, and notes what its watchers are going to be shown. */
+/** Applies a change to the state at once, and records the data that its watchers will receive. */
 export function applyTo(batch: OpenBatch, state: State, change: Change): void {
   if (change.table === "job" && "removed" in change) noteRemoval(batch, state, change.removed);
   const { version } = state.clusters;
@@ -135,7 +135,7 @@ function noteStatus({ statuses }: OpenBatch, { clusters }: State, id: ClusterId)
   statuses.set(id, clusters.statusOf(id));
 }
 
-/** How the job stands now. Returns its row. */
+/** Records the current status of the job. Returns its row. */
 export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): Job | undefined {
   const record = jobs.get(id);
   if (record === undefined) return undefined;
@@ -148,10 +148,10 @@ export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): Job | und
 const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>
   change.table === "job" && "row" in change;
 
-/** A batch must name each key once: what a later change of the batch replaced is left out. */
+/** A batch must name each key once: leaves out rows that a later change of the batch replaced. */
 export function toWrites(state: State, { changes, revisions, jobTexts }: OpenBatch): RowWrite[] {
   const writes: RowWrite[] = [];
-  const removed = new Set<string>(); // a node may come and go twice
+  const removed = new Set<string>(); // a batch may add and remove a node twice
   for (let at = 0; at < changes.length; at++) {
     const change = changes[at] as Change;
     if (!state.isNewest(change)) continue;

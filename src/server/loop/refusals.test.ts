@@ -16,7 +16,7 @@ import { Ticker } from "./ticker.ts";
 
 const settings = { nodeLostAfterMs: 1e9, finishedAgeMsMax: 1e9, finishedTasksMax: 1e9 };
 
-/** A loop whose planner proposes nodes that the judge refuses while `lies.on`. */
+/** A loop whose planner proposes nodes that the judge rejects while `lies.on`. */
 function aLoop() {
   const state = new State();
   const clock = new FakeClock();
@@ -64,8 +64,8 @@ async function prepare({ loop }: ReturnType<typeof aLoop>, jobs: number): Promis
   await settle();
 }
 
-describe("a planner that lies", () => {
-  test("is refused, counted and asked again later, and the server goes on", async () => {
+describe("a planner with wrong proposals", () => {
+  test("is rejected, counted and asked again later, and the server continues", async () => {
     const it = aLoop();
     await prepare(it, 3);
     expect(it.broken).toEqual([]);
@@ -75,7 +75,7 @@ describe("a planner that lies", () => {
     expect(it.loop.metrics.placementsRefused).toBe(told);
     expect(checkState(it.state)).toEqual([]);
 
-    await settle(); // nothing is tried without a reason
+    await settle(); // the loop does not retry without a reason
     expect(it.lies.told).toBe(told);
     it.clock.advance(limits.placementRetryMs - 1);
     await settle();
@@ -96,7 +96,7 @@ describe("a planner that lies", () => {
     expect(checkState(it.state)).toEqual([]);
   });
 
-  test("is tried again when a node gets free capacity, and others are placed meanwhile", async () => {
+  test("is asked again when a node has free capacity, and other tasks are placed meanwhile", async () => {
     const it = aLoop();
     await prepare(it, 1);
     it.lies.on = false;
@@ -110,7 +110,7 @@ describe("a planner that lies", () => {
     expect(it.state.nodes.get(nodeId("new"))?.tasks.size).toBe(1);
   });
 
-  test("one refusal a minute is logged, with the number of the others", async () => {
+  test("one rejection a minute is logged, with the number of the others", async () => {
     const it = aLoop();
     await prepare(it, 1);
     const tries = limits.refusalLogMs / limits.placementRetryMs;

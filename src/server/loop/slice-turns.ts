@@ -1,7 +1,7 @@
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
-/** Work in slices: one slice in each turn of the thread, whoever it is for. */
+/** Runs work in slices: one slice in each turn of the thread, of all callers together. */
 export class SliceTurns {
   readonly #soon: (run: () => void) => void;
   readonly #waiting: (() => void)[] = [];

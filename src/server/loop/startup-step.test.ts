@@ -4,7 +4,7 @@ import { FakeClock } from "../../testing/fake-clock.ts";
 import { startupStep } from "./startup-step.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
 
-/** Time that stands still until it is turned, and what was logged. */
+/** A clock that the test advances, and the logged lines. */
 function createWorld() {
   const clock = new FakeClock(0);
   const told: string[] = [];
@@ -19,14 +19,14 @@ const what = "the door to open";
 const advice = "look for a key";
 
 describe("a step of a start", () => {
-  test("that ends at once says nothing and leaves no timer", async () => {
+  test("that ends at once logs nothing and leaves no timer", async () => {
     const world = createWorld();
     expect(await startupStep({ what, advice }, Promise.resolve(7), world)).toBe(7);
     expect(world.told).toEqual([]);
     expect(world.clock.timers).toBe(0);
   });
 
-  test("says what it waits for, again and again, and fails in the end with what to do", async () => {
+  test("logs what it waits for, repeatedly, and fails in the end with what to do", async () => {
     const world = createWorld();
     const step = startupStep({ what, advice }, new Promise<never>(() => undefined), world);
     world.clock.advance(limits.startupNoticeMs + limits.startupRepeatMs);
@@ -36,7 +36,7 @@ describe("a step of a start", () => {
     expect(world.clock.timers).toBe(0);
   });
 
-  test("whose work grows with the data says how far it is, and has no limit", async () => {
+  test("whose work grows with the data logs its progress, and has no limit", async () => {
     const world = createWorld();
     const work = Promise.withResolvers<string>();
     let rows = 1;

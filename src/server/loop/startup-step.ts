@@ -4,17 +4,17 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 
 export interface StartupStep {
-  /** What is waited for, after "waiting for ": "the database in /data to open". */
+  /** The text after "waiting for ": "the database in /data to open". */
   readonly what: string;
-  /** How far it is, for a step that may take long; it has no limit then. */
+  /** The progress of a step that may take long; such a step has no time limit. */
   readonly progress?: () => string;
-  /** What to look at when it does not end in time. */
+  /** What the operator should check when the step does not end in time. */
   readonly advice: string;
 }
 
 /**
- * Waits for one step of a start. Nobody should have to guess what a start waits for: after a moment
- * it is told, again and again, and a step that cannot take long fails in the end.
+ * Waits for one step of a start. Operators should not have to guess what a start waits for: after a moment
+ * the step logs it, and repeats that. A step with a time limit fails in the end.
  */
 export async function startupStep<T>(
   { what, progress, advice }: StartupStep,

@@ -33,13 +33,13 @@ const aTask = (state: TaskState, past: readonly PastAttempt[] = []): Task => ({
 
 const aTimes = () => new TaskTimes((id) => (id === "n1" ? clusterId("red") : undefined));
 
-/** How many times it has, and how long they are together. */
+/** The count and the sum of the recorded times. */
 const shown = ({ counts, sumMs }: Histogram): string | undefined => {
   const count = counts.reduce((sum, each) => sum + each, 0);
   return count === 0 ? undefined : `${count}: ${sumMs}`;
 };
 
-/** The histograms of each series that have something. */
+/** The histograms of each series that are not empty. */
 const told = (times: TaskTimes): object =>
   Object.fromEntries(
     [...times.series()].map(({ group, cluster, queueWait, startLatency, runTime }) => [

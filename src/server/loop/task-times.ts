@@ -8,7 +8,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A start takes milliseconds where a node is near, and seconds where it is sick. */
+/** A start takes milliseconds on a healthy node nearby, and seconds on an unhealthy one. */
 const START_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, SECOND, 5 * SECOND, 30 * SECOND];
 /** A wait or a run takes anything from milliseconds to days. */
 const LONG_BOUNDS_MS = [
@@ -28,7 +28,7 @@ const LONG_BOUNDS_MS = [
 export interface TaskTimesSeries {
   readonly group: string;
   readonly cluster: string;
-  /** From submission, or the end of the attempt before, until a node or cluster has it. */
+  /** From submission, or the end of the attempt before, to the assignment to a node or cluster. */
   readonly queueWait: Histogram;
   /** From the assignment to the start of its process. */
   readonly startLatency: Histogram;
@@ -36,7 +36,7 @@ export interface TaskTimesSeries {
   readonly runTime: Histogram;
 }
 
-/** What has no series of its own. No group or cluster has this name: it is written in brackets. */
+/** The name for pairs without their own series. No group or cluster can have it: names have no brackets. */
 const OTHER = "(other)";
 
 interface Ended {
@@ -45,14 +45,14 @@ interface Ended {
 }
 
 /**
- * Measures how long tasks wait, start and run, by group and cluster. Callers may have as many groups
- * as they like: the first pairs get a series each, all others share one.
+ * Measures how long tasks wait, start and run, by group and cluster. The number of groups
+ * is not bounded here: the first pairs have a series each, all others share one.
  */
 export class TaskTimes {
   readonly #clusterOf: (node: NodeId) => ClusterId | undefined;
   readonly #series = new Map<string, Map<string, TaskTimesSeries>>();
   #count = 0;
-  /** Tasks that come one after the other mostly belong together. */
+  /** The last series: consecutive tasks mostly belong to the same pair. */
   #last = newSeries(OTHER, OTHER);
   readonly #other = this.#last;
 
@@ -119,7 +119,7 @@ const newSeries = (group: string, cluster: string): TaskTimesSeries => ({
 const isPlaced = (state: TaskState | undefined): boolean =>
   state !== undefined && ("assignedAtMs" in state || state.kind === "accepted");
 
-/** Of one that was held and both began and ended in one report, its start. */
+/** The start of a held task that began and ended in one report. */
 function placedAt(state: TaskState): number | undefined {
   if ("assignedAtMs" in state) return state.assignedAtMs;
   if (state.kind === "accepted") return state.acceptedAtMs;

@@ -14,7 +14,7 @@ const settings = {
   finishedAgeMsMax: limits.finishedAgeMsMax,
 };
 
-/** A ticker with something overdue, over a loop that refuses. */
+/** A ticker with overdue work, over a loop that rejects ticks. */
 function overdue(): { ticks: () => number; clock: FakeClock; ticker: Ticker } {
   const world = new World();
   const submissions = [{ spec: aSpec({ queueDeadlineMs: 1 }), idempotencyKey: undefined }];
@@ -34,7 +34,7 @@ function overdue(): { ticks: () => number; clock: FakeClock; ticker: Ticker } {
   return { ticks: () => ticks, clock, ticker };
 }
 
-/** Lets `ms` pass one by one, and promises run between them. */
+/** Advances the clock millisecond by millisecond, and lets promises run in between. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   for (let at = 0; at < ms; at++) {
     clock.advance(1);
@@ -44,7 +44,7 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
 }
 
 describe("ticker", () => {
-  test("a loop that refuses is asked again after a pause, not without end", async () => {
+  test("retries a rejected tick after a pause, not without end", async () => {
     const { ticks, clock, ticker } = overdue();
     await pass(clock, 500);
     expect(ticks()).toBe(1);

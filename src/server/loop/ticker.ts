@@ -8,8 +8,8 @@ import type { Logger } from "../../ports/logger.ts";
 import type { ControlLoop } from "./control-loop.ts";
 
 /**
- * Turns time into commands. One alarm for everything time brings about (deadlines, lost nodes,
- * backoffs, removal), set anew after each commit; no timer per job or task.
+ * Turns time into commands. One alarm serves everything that depends on time (deadlines, lost nodes,
+ * backoffs, removal); the ticker sets it again after each commit. There is no timer per job or task.
  */
 export class Ticker {
   readonly #state: State;
@@ -35,7 +35,7 @@ export class Ticker {
     this.#settings = options.settings;
   }
 
-  /** Looks when something is due next. Cheap: called after every commit. */
+  /** Sets the alarm for the next due time. Cheap: the loop calls it after every commit. */
   arrange(): void {
     if (this.#isClosed || this.#isTicking) return;
     const atMs = Math.min(
@@ -69,7 +69,7 @@ export class Ticker {
     );
   }
 
-  /** What was due is still due: without a pause a loop that refuses would be asked without end. */
+  /** After a rejected tick the same work is still due: without a pause the ticker would retry without end. */
   #tryLater(atMs: number): void {
     if (this.#isClosed) return;
     this.#alarm = { atMs, cancel: this.#clock.after(limits.tickRetryMs, () => this.#ring()) };
