@@ -13,8 +13,8 @@ import { AppError, unprocessable } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
 /**
- * Changes of one cluster's graph and subsystems, one after the other: what a change prepares in
- * slices must still fit when it is decided. Guards the order, and how many wait.
+ * Serializes changes of one cluster's graph and subsystems: the data that a change prepares in
+ * slices must still fit when the loop decides it. Also bounds how many changes wait.
  */
 export class ClusterChanges {
   readonly #queues = new Map<ClusterId, { waiting: number; last: Promise<unknown> }>();
@@ -41,7 +41,7 @@ const nothing = (): void => undefined;
 
 type Subsystems = ReadonlyMap<string, Subsystem>;
 
-/** Links what a document describes to the graph of its cluster. Yields between slices. */
+/** Links the subsystem of a document to the graph of its cluster. Yields between slices. */
 export function* linkAll(
   drafts: readonly NamedDraft[],
   graph: Graph,
@@ -59,7 +59,7 @@ export function* linkAll(
   return linked;
 }
 
-/** Makes what storing and matching are going to need. Yields between slices. */
+/** Prepares data for the store and the matcher. Yields between slices. */
 export function* prepareSubsystems(
   graph: Graph,
   before: Subsystems,
@@ -71,7 +71,7 @@ export function* prepareSubsystems(
   for (const subsystem of added) yield* prepareSubsystemRow(subsystem);
 }
 
-/** The same for another graph, with the subsystems there are. */
+/** The same for another graph, with the existing subsystems. */
 export function* prepareRelinked(
   from: Graph,
   subsystems: Subsystems,
@@ -82,7 +82,7 @@ export function* prepareRelinked(
   return relinked;
 }
 
-/** The same for the subsystems that stay. */
+/** The same for the remaining subsystems. */
 export function* prepareWithout(
   graph: Graph,
   subsystems: Subsystems,

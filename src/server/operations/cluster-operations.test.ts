@@ -46,7 +46,7 @@ const refusal = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string });
 
 describe("registered clusters", () => {
-  test("are shown with what they have, and listed by name", async () => {
+  test("are shown with their contents, and listed by name", async () => {
     const registeredAtMs = clock.nowMs();
     const blue = await register();
     expect(blue).toEqual({
@@ -72,7 +72,7 @@ describe("registered clusters", () => {
     expect(clusters[1]).toEqual(await operations.getCluster("blue"));
   });
 
-  test("beside those with agents, which show what their nodes have", async () => {
+  test("are listed beside managed clusters, which show the contents of their nodes", async () => {
     await register();
     const agent = new FakeAgent(plane);
     agent.hello("w1", { capacity: { cpu: 4_000, memory: 2 ** 33 } });
@@ -91,7 +91,7 @@ describe("registered clusters", () => {
     expect(told.state).toMatchObject([{ key: "a", value: 1 }]);
   });
 
-  test("with agents get subsystems of the nodes they have, and give them back", async () => {
+  test("with agents accept subsystems linked to their nodes, and return them", async () => {
     const agent = new FakeAgent(plane);
     agent.hello("w1");
     await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
@@ -107,7 +107,7 @@ describe("registered clusters", () => {
     expect(shown.subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
     const linked = async () => (await subsystemOf(named)).graph.edges.map(({ source }) => source);
     expect(await linked()).toEqual(["/default/w1"]);
-    await add("/default"); // of all nodes, also of those to come
+    await add("/default"); // linked to all nodes, future ones too
     const other = new FakeAgent(plane);
     other.hello("w2");
     await eventually(() => other.told.includes("welcome"), { what: "welcome" });
@@ -116,7 +116,7 @@ describe("registered clusters", () => {
     await expect(operations.getSubsystem(named)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("take compspec's artifact as one subsystem for each name in it", async () => {
+  test("accept a compspec artifact as one subsystem for each name in it", async () => {
     await register();
     const document = {
       version: "0.0.0",
@@ -135,7 +135,7 @@ describe("registered clusters", () => {
     expect(subsystems.map(({ name }) => name)).toEqual(["mpi", "os"]);
   });
 
-  test("give back the graph that was sent, as text or as a document", async () => {
+  test("return the registered graph, as text or as a document", async () => {
     const graph = JSON.stringify(document());
     await operations.registerCluster({ name: "blue", graph });
     const written = await graphOf("blue");
@@ -144,7 +144,7 @@ describe("registered clusters", () => {
     expect(await graphOf("copy")).toEqual(written);
   });
 
-  test("get another graph only when that is said, and keep state and subsystems", async () => {
+  test("replace their graph only with isUpdate, and keep state and subsystems", async () => {
     await register();
     await addIo();
     await operations.setClusterState({ cluster: "blue", values: { zone: "north" } });
@@ -157,7 +157,7 @@ describe("registered clusters", () => {
     });
   });
 
-  test("are forgotten with all that is known of them", async () => {
+  test("are deleted with all their data", async () => {
     await register();
     await addIo();
     expect((await operations.deleteCluster("blue")).revision).toBeGreaterThan(0);
@@ -267,7 +267,7 @@ describe("registered clusters", () => {
       /at most 100, not 101/,
     ],
   ];
-  /** What a schema of requests allows. */
+  /** Input that the schema of requests allows. */
   const ofMeaning = new Set([
     "text that is no JSON",
     "a document",
@@ -275,7 +275,7 @@ describe("registered clusters", () => {
     "a key that is set and removed",
   ]);
   for (const [name, act, field, message] of wrong) {
-    test(`wrong input is refused with its place, and changes nothing: ${name}`, async () => {
+    test(`invalid input is rejected with its place, and changes nothing: ${name}`, async () => {
       await register();
       const before = await operations.listClusters();
       const error = await act().then(
@@ -291,7 +291,7 @@ describe("registered clusters", () => {
 });
 
 describe("subsystems", () => {
-  test("are added, shown, replaced and removed, whatever they are called", async () => {
+  test("are added, shown, replaced and removed, under any name", async () => {
     await register();
     expect((await addIo()).subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
     expect(await subsystemOf(ref)).toMatchObject({
@@ -318,7 +318,7 @@ describe("subsystems", () => {
 });
 
 describe("state", () => {
-  test("keys told replace, others stay, with their age", async () => {
+  test("given keys are replaced, others stay, with their age", async () => {
     await register();
     const first = clock.nowMs();
     await operations.setClusterState({ cluster: "blue", values: { b: 1, a: "x", c: true } });

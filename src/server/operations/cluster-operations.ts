@@ -47,7 +47,7 @@ type ClusterOperations = Pick<
   | "setClusterState"
 >;
 
-/** Documents are read and checked here, outside of the loop: only what is right becomes a command. */
+/** Reads and checks documents outside of the loop: only valid ones become commands. */
 export function createClusterOperations({
   loop,
   clock,
@@ -57,7 +57,7 @@ export function createClusterOperations({
 }: OperationContext): ClusterOperations {
   const getCluster = (name: string): Promise<ClusterView> =>
     loop.read((state) => showCluster(state, requireCluster(state, clusterId(name))));
-  /** gRPC brings documents as text, REST as what the text said, or read already. */
+  /** gRPC passes documents as text, REST as parsed JSON or already read. */
   const readGraph = async (graph: unknown): Promise<Graph> => {
     if (graph instanceof ReadGraph) return graph.graph;
     return typeof graph === "string"
@@ -79,8 +79,8 @@ export function createClusterOperations({
     return inSlices(prepareRelinked(before.graph, before.subsystems, graph));
   };
   /**
-   * Resolves when the cluster is registered. Its next change is decided only when it is known whether the
-   * caller got the answer; if that cannot be noted, the caller may register again all the same.
+   * Resolves when the cluster is registered. The next change of the cluster waits until the server knows whether the
+   * caller received the answer; if the server cannot record that, the caller may still register again.
    */
   const registerFor = (
     command: CommandOf<"register-cluster">,
@@ -159,7 +159,7 @@ export function createClusterOperations({
 
     async getClusterGraph(_caller, name) {
       const graph = await loop.read((state) => partsOf(state, clusterId(name)).graph);
-      return inSlices(renderJgf(graph)); // a graph never changes: another one takes its place
+      return inSlices(renderJgf(graph)); // a graph is immutable: an update replaces it
     },
 
     async addSubsystem({ name: by }, { cluster, name, document, ifRevision }) {
@@ -252,7 +252,7 @@ function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<s
   return Object.fromEntries(patch);
 }
 
-/** What a promise says, or false when it takes longer. */
+/** The value of the promise, or false when it takes longer. */
 const within = (clock: Clock, ms: number, said: Promise<boolean>): Promise<boolean> =>
   new Promise((resolve) => {
     const cancel = clock.after(ms, () => resolve(false));

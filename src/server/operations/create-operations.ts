@@ -31,7 +31,7 @@ import type { StatsView } from "../views/views.ts";
 import { toWatchFilter, toWatchRevision } from "../watch/watch-filter.ts";
 import type { WatchHub } from "../watch/watch-hub.ts";
 
-/** What every operation may use. */
+/** Dependencies of all operations. */
 export interface OperationContext {
   readonly loop: ControlLoop;
   readonly hub: WatchHub;

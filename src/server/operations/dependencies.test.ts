@@ -38,7 +38,7 @@ test("a chain longer than one round settles is skipped to its end", async () => 
   expect([jobs.skipped, jobs.cancelled, tasks.skipped]).toEqual([count, 1, count]);
 });
 
-test("what a job waits for is told, and what it waited for when it was skipped", async () => {
+test("explain shows the dependencies of a pending job, and those of a skipped one", async () => {
   const plane = await open();
   await submit(
     plane,
@@ -67,14 +67,14 @@ test("what a job waits for is told, and what it waited for when it was skipped",
   expect((await plane.operations.explainJob("4")).summary).toContain("no node has joined yet");
 });
 
-test("tasks of jobs that wait for others do not count as going before one that is queued", async () => {
+test("tasks of jobs with open dependencies do not count as ahead of a queued job", async () => {
   const plane = await open();
   await submit(plane, { name: "a" }, { name: "b", array: "0-99", dependsOn: [{ on: ["a"] }] });
   await submit(plane, { name: "c" });
   expect((await plane.operations.explainJob("3")).ahead).toBe(1);
 });
 
-test("a fate that was known and not stored is found again by the next server", async () => {
+test("the next server finds a verdict again that was known and not stored", async () => {
   const disk = new MemoryDisk();
   const first = await open(disk);
   await submit(first, { name: "a" }, { name: "b", dependsOn: [{ kind: "afternotok", on: ["a"] }] });

@@ -137,7 +137,7 @@ export function requireTask(
   throw new AppError("not_found", problem, { field: "id" });
 }
 
-/** Entries may be many: they are shown to whoever looks at the one job. */
+/** A job may have many entries: only the view of one job shows them. */
 function withEntries(view: JobView, { job }: JobRecord): JobView {
   const { entries } = job.spec;
   return entries === undefined ? view : { ...view, spec: { ...view.spec, entries } };
@@ -158,7 +158,7 @@ export function viewJob(state: State, record: JobRecord, queueReasons?: QueueRea
   return showJob(job, progress, extra);
 }
 
-/** What is known without looking at every node. */
+/** Totals that need no pass over all nodes. */
 function pendingReason(state: State, record: JobRecord): string | undefined {
   const kept = whyNotPlaced(state, record);
   if (kept !== undefined) return kept;

@@ -1,16 +1,16 @@
 import type { Permission, Resource } from "../../core/access/authorise.ts";
 import type { Operations, Submissions } from "./operations.ts";
 
-/** What is looked up to tell whose a resource is. */
+/** Looks up the owners of resources. */
 export interface Look {
   /** Undefined: there is no such job. */
   submitterOf(jobId: string): string | undefined;
 }
 
-/** What an operation needs of whoever asks for it. */
+/** The permission that an operation needs. */
 export interface PermissionNeed<Name extends keyof Operations> {
   readonly permission: Permission;
-  /** What a request is about, for principals that may do it only with what is theirs. */
+  /** The resource that a request concerns, for principals that may act only on their own. */
   readonly about: (look: Look, ...args: Parameters<Operations[Name]>) => Resource;
 }
 

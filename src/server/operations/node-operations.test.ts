@@ -52,7 +52,7 @@ test("pages together are all nodes of a filter, in order", () => {
   expect(seen).toEqual(even.map(({ node }) => node.id).sort());
 });
 
-test("the order is kept: a node that comes or goes is searched for, and others are not", () => {
+test("adding or removing a node keeps the order, and searches for that node only", () => {
   const world = aWorld(2_000);
   const { nodesByName } = world.state;
   const names = (): string[] => nodesByName.all.map(({ node }) => node.id);
@@ -68,7 +68,7 @@ test("the order is kept: a node that comes or goes is searched for, and others a
   expect(nodesByName.comparisons - comparisons).toBeLessThanOrEqual(2 * 13);
 });
 
-test("what is counted of nodes follows them through drains, tasks and lost links", () => {
+test("node totals follow drains, tasks and lost links", () => {
   const world = aWorld(3);
   const spec = aSpec({ resources: { cpu: 1 }, placement: { node: "n00002" } });
   const submissions = [{ spec, idempotencyKey: undefined }];
@@ -86,7 +86,7 @@ test("what is counted of nodes follows them through drains, tasks and lost links
   expect(checkState(world.state)).toEqual([]);
 });
 
-test("stats look at no node", async () => {
+test("stats read no node", async () => {
   const { plane } = await aPlane();
   await anObedientAgent(plane, 3);
   plane.state.nodes.values = () => {

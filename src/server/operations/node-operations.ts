@@ -141,7 +141,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
   };
 }
 
-/** Null: as its agent asks. */
+/** Null: the value that the agent requests. */
 function readSetPolicy(text: string): LossPolicy | null {
   const policy = checkRule(text as LossPolicy | "agent", "onLost", SET_NODE_RULES.onLost);
   return policy === "agent" ? null : policy;
@@ -153,7 +153,7 @@ interface NodeSearch {
   readonly state?: string | undefined;
 }
 
-/** The first `max` of the nodes that are asked for; no more are looked at. */
+/** The first `max` of the requested nodes; reads no others. */
 export function findNodes(
   inOrder: readonly NodeRecord[],
   { after, cluster, state }: NodeSearch,

@@ -10,7 +10,7 @@ type Name = keyof Operations;
 type Run = (...args: readonly unknown[]) => unknown;
 const NAMES = Object.keys(NEEDS) as Name[];
 
-/** Operations that only note who asks, with what. */
+/** Operations that only record the principal and the arguments. */
 function noting() {
   const noted: unknown[] = [];
   const operations = Object.fromEntries(
@@ -31,14 +31,14 @@ async function refusalOf(run: () => unknown): Promise<unknown> {
 
 describe("every operation", () => {
   for (const name of NAMES) {
-    test(`${name} is refused to those without its permission, before anything happens`, async () => {
+    test(`${name} rejects principals without its permission, before anything happens`, async () => {
       const { access, noted } = noting();
       const run = access.as({ kind: "agent", node: "w1" })[name] as Run;
       expect(await refusalOf(() => run({}, {}))).toBe("permission_denied");
       expect(noted).toEqual([]);
     });
 
-    test(`${name} is done in the name of those who have it`, () => {
+    test(`${name} runs in the name of a principal with its permission`, () => {
       const { access, noted } = noting();
       (access.as(LOCAL)[name] as Run)("first", "second");
       expect(noted).toEqual([[name, { name: "local" }, "first", "second"]]);
@@ -46,7 +46,7 @@ describe("every operation", () => {
   }
 });
 
-describe("with what is one's own", () => {
+describe("with permission for own resources only", () => {
   const blue: Principal = { kind: "cluster", cluster: "blue" };
   const submitter: Principal = { kind: "submitter", clusters: ["blue"] };
   const into = (cluster?: string) => [{ spec: { placement: { cluster } } }];
@@ -85,7 +85,7 @@ describe("with what is one's own", () => {
   }
 });
 
-test("equal principals share what is prepared, and no more than a bound of them is kept", () => {
+test("equal principals share prepared operations, of which a bounded number is retained", () => {
   const { access } = noting();
   const first = access.as({ kind: "cluster", cluster: "blue" });
   expect(access.as({ kind: "cluster", cluster: "blue" })).toBe(first);

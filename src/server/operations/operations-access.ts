@@ -6,7 +6,7 @@ import type { CallerOperations, Operations, OperationsAccess } from "./operation
 
 type Name = keyof Operations;
 
-/** Operations that throw what they refuse; all others answer with a promise, which rejects. */
+/** Operations that throw their errors; all others return a promise, which rejects. */
 const THROWING: Readonly<
   Record<
     { [One in Name]: ReturnType<Operations[One]> extends Promise<unknown> ? never : One }[Name],
@@ -21,10 +21,10 @@ const THROWING: Readonly<
   isReady: true,
 };
 
-/** Puts the permission that each operation needs before it. */
+/** Makes each operation check its permission first. */
 export function guardOperations(operations: CallerOperations, look: Look): OperationsAccess {
   const known = new WeakMap<Principal, Operations>();
-  // Doors make a principal anew for each message that shows a credential: it is mostly one of a few.
+  // Doors make a new principal for each message with a credential: most are equal to one of a few.
   const equal = new Map<string, Operations>();
   const prepare = (principal: Principal): Operations => {
     const key = JSON.stringify(principal);
@@ -45,7 +45,7 @@ export function guardOperations(operations: CallerOperations, look: Look): Opera
   };
 }
 
-/** The types of an operation's arguments are known to the table, and to whoever calls it. */
+/** The table and the caller know the types of the arguments; this function does not. */
 type AnyNeed =
   | Permission
   | {

@@ -24,7 +24,7 @@ const isOver = (plane: TestPlane, id: string) =>
   });
 
 describe("jobs", () => {
-  test("a job tells what was asked, how it went and when", async () => {
+  test("a job shows its spec, its outcome and its times", async () => {
     const { plane, clock } = await open();
     const id = await submit(plane, {
       name: "n",
@@ -59,7 +59,7 @@ describe("jobs", () => {
     });
   });
 
-  test("all jobs of a call are taken or none, and the bad one is named", async () => {
+  test("all jobs of a call are accepted or none, and the error names the bad one", async () => {
     const { plane } = await open();
     const good = { spec: { command: ["true"] } };
     const bad = { spec: { command: [] } };
@@ -240,7 +240,7 @@ describe("jobs", () => {
     },
   ];
   for (const { name, call, code } of bad) {
-    test(`refused: ${name}`, async () => {
+    test(`rejected: ${name}`, async () => {
       const { plane } = await open();
       await submit(plane, { array: "0-1", group: "busy" });
       const before = (await plane.operations.stats()).revision;
@@ -249,7 +249,7 @@ describe("jobs", () => {
     });
   }
 
-  test("explain tells a hopeless job from one that waits, and from one whose group is full", async () => {
+  test("explain distinguishes an unsatisfiable job from a pending one, and from one whose group is full", async () => {
     const { plane } = await open();
     const hopeless = await submit(plane, { resources: { cpu: 10_000 } });
     expect((await plane.operations.explainJob(hopeless)).summary).toContain("no node has joined");
@@ -273,7 +273,7 @@ describe("jobs", () => {
     );
   });
 
-  test("a job that no node could ever run is refused, or warned about when it is allowed", async () => {
+  test("an unsatisfiable job is rejected, or accepted with a warning when the caller allows it", async () => {
     const { plane } = await open();
     await anObedientAgent(plane);
     const spec = { command: ["true"], resources: { cpu: 10_000 } };
@@ -302,7 +302,7 @@ describe("watch", () => {
     return seen;
   }
 
-  test("a job's life is told in order, and can be resumed from any revision", async () => {
+  test("events of a job arrive in order, and a watch resumes from any revision", async () => {
     const { plane } = await open();
     const isEnd = (event: WatchEventView): boolean =>
       event.kind === "job" && event.job.state === "succeeded";
@@ -317,7 +317,7 @@ describe("watch", () => {
     expect(again.slice(1)).toEqual(seen.filter(({ revision }) => revision > at));
   });
 
-  test("kinds and groups narrow it; a future revision is refused", async () => {
+  test("kinds and groups filter events; a future revision is rejected", async () => {
     const { plane } = await open();
     const live = collect(plane, { kinds: ["job"], group: "b" }, ({ kind }) => kind === "job");
     await submit(plane, { group: "a" });
@@ -356,7 +356,7 @@ describe("output", () => {
     expect(read).toBe("hello world");
   });
 
-  test("of a task that has not run is refused; of a node that is away too", async () => {
+  test("of a task that has not run is rejected; of a disconnected node too", async () => {
     const { plane } = await open();
     const id = await submit(plane);
     const read = async (): Promise<void> => {

@@ -11,21 +11,21 @@ import type { WatchedName } from "../../core/state/tables/tables.ts";
 import type { JobStateName } from "../../core/model/progress.ts";
 import type { WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
 
-/** Who asks, by the name that is written beside every change. */
+/** The principal, by the name that every change records. */
 export interface Caller {
   readonly name: string;
 }
 
 /**
- * The one way in: every door, and every part of the server that acts by itself, says for whom it
- * acts. Each operation is refused with `permission_denied` unless the principal has the permission
+ * The only entry: every door, and every part of the server that acts by itself, names the principal that it
+ * acts for. Each operation rejects with `permission_denied` unless the principal has the permission
  * that it needs (see `needs.ts`).
  */
 export interface OperationsAccess {
   as(principal: Principal): Operations;
 }
 
-/** What carries operations out, once they are allowed. */
+/** Carries out operations that are permitted. */
 export type CallerOperations = {
   readonly [Name in keyof Operations]: (
     caller: Caller,
@@ -33,13 +33,13 @@ export type CallerOperations = {
   ) => ReturnType<Operations[Name]>;
 };
 
-/** What a change is to be made of; otherwise it is refused with `conflict` and the present revision. */
+/** The expected revision of a change; another one is rejected with `conflict` and the current revision. */
 export interface ChangeCondition {
-  /** Only if it has exactly this revision; 0: only if there is none. */
+  /** Change the row only if it has exactly this revision; 0: only if there is no row. */
   readonly ifRevision?: number | undefined;
 }
 
-/** What is to be replaced of a job. */
+/** The fields of a job to replace. */
 export interface JobUpdateInput extends ChangeCondition {
   readonly priority?: number | undefined;
   /** 0: none any more. */
@@ -81,7 +81,7 @@ export interface SubmissionInput {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** An array, or what reads them one by one: thousands need not be in memory at once. */
+/** An array, or an iterable that reads jobs one by one: thousands need not be in memory at once. */
 export type Submissions = Iterable<SubmissionInput> & { readonly length: number };
 
 export interface SubmittedView {
@@ -97,15 +97,15 @@ export interface SubmitOptions {
 
 /** A jobspec of any dialect: its tasks become jobs. */
 export interface JobspecInput extends SubmitOptions {
-  /** Its text, or what was read already. */
+  /** Its text, or the jobspec already read. */
   readonly jobspec: string | Jobspec;
-  /** Each job gets it with its own name behind it. */
+  /** Each job has this key with its own name appended. */
   readonly idempotencyKey?: string | undefined;
-  /** What holds for all of its jobs. */
+  /** Terms for all of its jobs. */
   readonly common?: Pick<JobSpecInput, "group" | "labels" | "placement" | "priority" | "select">;
 }
 
-/** What would be submitted. */
+/** The jobs that would be submitted. */
 export type TryInput =
   | { readonly kind: "jobs"; readonly jobs: Submissions }
   | { readonly kind: "jobspec"; readonly jobspec: JobspecInput };
@@ -119,14 +119,14 @@ export interface WatchQuery {
   readonly kinds?: readonly WatchedName[] | undefined;
 }
 
-/** Where the events of a watch go, as what, and for whom. */
+/** The sink, the format and the caller of a watch. */
 export interface WatchTarget {
   readonly format: WatchFormat;
   readonly sink: WatchSink;
   readonly caller: WatchCaller;
 }
 
-/** Where a listing of tasks goes on: in a job, or with the jobs that are older. */
+/** Where a listing of tasks continues: in a job, or with older jobs. */
 export interface TaskPlace {
   readonly job: number;
   readonly position: number;
@@ -135,7 +135,7 @@ export interface TaskPlace {
 export interface NewestTasksQuery {
   /** From an earlier answer; undefined: from the newest job on. */
   readonly from?: TaskPlace | undefined;
-  /** Only tasks that are not over. */
+  /** Only tasks that have not ended. */
   readonly isOpenOnly: boolean;
 }
 
@@ -155,7 +155,7 @@ export interface GroupSettings extends ChangeCondition {
   readonly owner?: string | undefined;
   readonly runningTasksMax?: number | undefined;
   readonly queuedTasksMax?: number | undefined;
-  /** Whether nothing more of it is placed. */
+  /** Whether placement of its tasks is paused. */
   readonly paused?: boolean | undefined;
 }
 
@@ -166,22 +166,22 @@ export interface ClusterInput extends ChangeCondition {
   readonly isUpdate?: boolean | undefined;
   /** A secret and a token for a new cluster, made in the same change. */
   readonly withCredentials?: boolean | undefined;
-  /** Of the answer with the credentials; absent: the caller gets it for certain. */
+  /** Delivery of the answer with the credentials; absent: the caller certainly receives it. */
   readonly delivery?: AnswerDelivery | undefined;
 }
 
-/** What becomes of an answer to a caller that may be gone by then. */
+/** The delivery of an answer to a caller that may be gone by then. */
 export interface AnswerDelivery {
   /** Whether the caller is still waiting. */
   readonly isAwaited: boolean;
-  /** Resolves when the call is over: whether the whole answer went out. */
+  /** Resolves when the call is over, with whether the whole answer was sent. */
   delivered(): Promise<boolean>;
 }
 
-/** Texts that come from elsewhere. What is absent stays as it is. */
+/** Secrets that operators set. Absent ones stay. */
 export interface CredentialsInput {
   readonly registerSecret?: string | undefined;
-  /** null: none any more. */
+  /** null: remove it. */
   readonly globalToken?: string | null | undefined;
   readonly clusters?:
     | readonly {
@@ -198,7 +198,7 @@ export interface SubsystemRef extends ChangeCondition {
 }
 
 export interface SubsystemInput extends SubsystemRef {
-  /** A JSON Graph Format document, its text, or what was read of it already. */
+  /** A JSON Graph Format document, its text, or the graph already read. */
   readonly document: unknown;
 }
 
@@ -207,7 +207,7 @@ export interface ClusterStateInput extends ChangeCondition {
   /** null removes a key. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly remove?: readonly string[] | undefined;
-  /** undefined: as they were. */
+  /** undefined: unchanged. */
   readonly counters?: readonly { readonly key: string; readonly by: string }[] | undefined;
 }
 
@@ -220,8 +220,8 @@ export interface ChosenJobInput extends Pick<SatisfyQuery, "ask"> {
 
 export interface SatisfyQuery {
   /**
-   * A jobspec of any dialect (its text, or what was read already), trees of resources as in core/graph/request/request.ts, or what a
-   * door has read of a jobspec: no parts are met by every cluster.
+   * A jobspec of any dialect (its text, or already read), trees of resources as in core/graph/request/request.ts, or the parts
+   * of a jobspec that a door has read: every cluster satisfies an empty list.
    */
   readonly ask:
     | { readonly kind: "jobspec"; readonly jobspec: string | Jobspec }
@@ -231,24 +231,24 @@ export interface SatisfyQuery {
         readonly parts: readonly AskedPart[];
         readonly parameters: unknown;
       };
-  /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
+  /** Only pull clusters: all of them, or these, in this order of preference. */
   readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
   readonly selection?:
     | {
         /** Undefined: the server's. */
         readonly strategy?: string | undefined;
         readonly options?: unknown;
-        /** Beside those of the jobspec, before which they go. */
+        /** In addition to those of the jobspec; these take precedence. */
         readonly parameters?: Readonly<Record<string, unknown>> | undefined;
       }
     | undefined;
 }
 
-/** What a cluster says of a task that it took. */
+/** A cluster's report about a task that it accepted. */
 export interface TaskReportInput {
   /** "17", or "17.3" in an array. */
   readonly id: string;
-  /** Which one it speaks of; undefined: the one the cluster has. */
+  /** The reported attempt; undefined: the one that the cluster has. */
   readonly attempt?: number | undefined;
   /** running, succeeded, failed, returned (the cluster will not run it) */
   readonly state: string;
@@ -257,15 +257,15 @@ export interface TaskReportInput {
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
   readonly timeLimit?: boolean | undefined;
-  /** The end of its output is kept. */
+  /** The server retains the end of the output. */
   readonly stdout?: string | undefined;
   readonly stderr?: string | undefined;
-  /** How far it is, or came. */
+  /** Its progress, also of an ended task. */
   readonly percent?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** How far the current attempt at a task is. */
+/** The progress of the current attempt at a task. */
 export interface ProgressInput {
   /** 0 to 100. */
   readonly percent: number;
@@ -275,9 +275,9 @@ export interface ProgressInput {
 }
 
 /**
- * Everything that one principal can ask of Busbar. Doors translate to and from this and decide nothing:
- * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
- * Answers never show what is not durable.
+ * All operations of Busbar, for one principal. Doors translate to and from this and decide nothing:
+ * operations check the values, ids are strings as callers wrote them, and every rejection is an AppError.
+ * Answers never show changes that are not durable.
  */
 export type Operations = UserOperations &
   ServiceOperations &

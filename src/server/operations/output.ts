@@ -13,7 +13,7 @@ import type { OutputQuery } from "./operations.ts";
 
 type Source =
   | { readonly kind: "node"; readonly nodeId: NodeId; readonly run: RunRef }
-  /** What the cluster that ran it told, which is the end of it. */
+  /** The output that the cluster reported: the end of the whole output. */
   | { readonly kind: "told"; readonly output: ToldOutput };
 
 export const OFFSET_RULE = {
@@ -23,8 +23,8 @@ export const OFFSET_RULE = {
 } as const satisfies Rule;
 
 /**
- * Reads a task's output from the node that has it, piece by piece as the reader takes it. With
- * follow it goes on until the attempt has ended, waiting first for a task that has not started.
+ * Reads a task's output from its node, piece by piece as fast as the reader reads. With
+ * follow it continues until the attempt has ended, and first waits for a task that has not started.
  */
 export async function* readOutput(
   { loop, sessions, clock }: OperationContext,
@@ -74,7 +74,7 @@ export async function* readOutput(
   }
 }
 
-/** The node's next session, in which a reader goes on where it was. Throws when there is none in time. */
+/** The node's next session, in which a reader continues at its offset. Throws when the node does not reconnect in time. */
 async function returned(
   { sessions, clock }: Pick<OperationContext, "sessions" | "clock">,
   nodeId: NodeId,
@@ -117,7 +117,7 @@ function findSource(state: State, query: OutputQuery, follow: boolean): Source |
   return undefined;
 }
 
-/** A cluster that took a task has its output; here is only what it tells. */
+/** A cluster that accepted a task has its output; the server has only the part that the cluster reports. */
 function checkNotHanded(taskId: string, ran: object): void {
   if (!("cluster" in ran) || ("kind" in ran && ran.kind === "offered")) return;
   throw new AppError(

@@ -25,7 +25,7 @@ const output = async (operations: Operations, taskId: string): Promise<string> =
 };
 
 describe("tasks that a cluster runs by itself", () => {
-  test("are listed oldest first, taken once, and told of with their output", async () => {
+  test("are listed oldest first, accepted once, and reported with their output", async () => {
     const operations = await blue(3);
     const { tasks, total } = await operations.listOffered("blue", 2);
     expect([tasks.map(({ id }) => id), total]).toEqual([["1", "2"], 3]);
@@ -51,7 +51,7 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await output(operations, "1")).toBe("hello\n");
   });
 
-  test("what they wait for is told, and what would help", async () => {
+  test("explain shows what they wait for, and what would help", async () => {
     const operations = await blue(2);
     await operations.acceptTasks("blue", ["1"]);
     expect((await operations.getJob("2")).reason).toBe(
@@ -83,7 +83,7 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await operations.getJob("1")).toMatchObject({ state: "running" });
   });
 
-  test("what cannot be is refused by name, and changes nothing", async () => {
+  test("invalid reports are rejected by task, and change nothing", async () => {
     const operations = await blue();
     await operations.acceptTasks("blue", ["1"]);
     const bad = async (report: object, text: string) =>

@@ -20,7 +20,7 @@ import type { OfferedTaskView } from "../views/views.ts";
 
 type HandedOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "reportTasks">;
 
-/** How clusters that pull take tasks to run them by themselves, and tell of them. */
+/** Pull clusters accept tasks, run them by themselves, and report them. */
 export function createHandedOperations({ loop, clock }: OperationContext): HandedOperations {
   return {
     async listOffered(_caller, cluster, max = limits.offeredPageDefault, isWanted) {
@@ -48,7 +48,7 @@ export function createHandedOperations({ loop, clock }: OperationContext): Hande
       const tasks = loop.peek((state) => ids.map((id, at) => toRef(state, id, `ids[${at}]`)));
       const command = { kind: "accept-tasks", cluster: clusterId(cluster), tasks } as const;
       const { accepted, refused } = await loop.submit({ ...command, nowMs: clock.nowMs() });
-      // As they were named: an answer must be found in the question.
+      // With the ids that the caller wrote, so that it finds each answer in its request.
       const names = new Map(tasks.map((task, at) => [task, ids[at] ?? ""]));
       const nameOf = (task: TaskRef): string => names.get(task) ?? "";
       return {
@@ -147,7 +147,7 @@ function toProgress(
   throw invalid(`${field}.message`, "says how far a task is, and needs percent beside it");
 }
 
-/** What `toRef` does not check. */
+/** Checks the fields that `toRef` does not check. */
 const CHECKED = ["attempt", "state", "startedAtMs", "endedAtMs", "exitCode", "signal"] as const;
 
 function toOutcome(

@@ -47,7 +47,7 @@ tasks:
 `;
 
 describe("satisfy", () => {
-  test("follows subsystems as they come and go", async () => {
+  test("follows added and removed subsystems", async () => {
     await register("blue", 2);
     expect(await ask(IO)).toMatchObject({
       ever: [],
@@ -78,7 +78,7 @@ describe("satisfy", () => {
     expect(await ask(TWO)).toMatchObject({ ever: ["large", "small"], oneAfterOther: [] });
   });
 
-  test("a cluster must be able to run every task, and each is answered by itself", async () => {
+  test("a cluster must be able to run every task, and each task has its own answer", async () => {
     await register("small", 2);
     await register("large", 3);
     const answer = await ask(TWO);
@@ -96,7 +96,7 @@ describe("satisfy", () => {
     expect((await ask(swapped)).ever).toEqual(["large"]);
   });
 
-  test("takes trees of resources as well", async () => {
+  test("accepts trees of resources as well", async () => {
     await register("blue", 2);
     const tree = { type: "node", isSlot: true, with: [{ type: "core", count: 4 }] };
     expect((await asking([[tree]])).tasks).toMatchObject([
@@ -107,13 +107,13 @@ describe("satisfy", () => {
     );
   });
 
-  test("what is wrong with a jobspec is told as everywhere", async () => {
+  test("reports errors of a jobspec as all operations do", async () => {
     await expect(ask("version: 2\ntasks: []")).rejects.toMatchObject({ code: "unprocessable" });
     const local = "version: 1\nresources: {}\ntasks: [{ command: [a], local: true }]";
     await expect(ask(local)).rejects.toThrow("jobspec: asks nothing of a cluster");
   });
 
-  test("more answers than one can read are refused", async () => {
+  test("rejects a request with too many answers", async () => {
     const tasks = Array.from(
       { length: limits.jobspecItemsMax },
       () => "{ command: [a], resources: r }",
@@ -128,7 +128,7 @@ describe("satisfy", () => {
 });
 
 describe("selection", () => {
-  test("tells who would be chosen of those that could, and who was dropped and why", async () => {
+  test("shows the cluster that would be chosen, and which ones were dropped and why", async () => {
     await register("tiny", 1, { nodes_free: 9 });
     await register("full", 3, { nodes_free: 0 });
     await register("free", 3, { nodes_free: 3 });
@@ -156,12 +156,12 @@ describe("selection", () => {
     ],
   ];
   for (const [name, selection, message] of wrong) {
-    test(`wrong ${name} are refused with their place`, async () => {
+    test(`wrong ${name} are rejected with their place`, async () => {
       await expect(ask(TWO, selection)).rejects.toThrow(message);
     });
   }
 
-  test("parameters of a jobspec that are no values are refused", async () => {
+  test("rejects parameters of a jobspec that are no values", async () => {
     const text = TWO.replace("wanted: 3", "wanted: [3]");
     await expect(ask(text)).resolves.toMatchObject({ ever: [] });
     await expect(ask(text, { strategy: "first" })).rejects.toThrow(
@@ -170,7 +170,7 @@ describe("selection", () => {
   });
 });
 
-test("of 48 clusters that differ, those that have what is asked for are found", async () => {
+test("finds the satisfying clusters among 48 different ones", async () => {
   for (const [at, { graph, subsystems }] of lammpsClusters().entries()) {
     const cluster = `cluster-${at}`;
     await operations.registerCluster({ name: cluster, graph });

@@ -32,7 +32,7 @@ import { inSlices } from "../loop/in-slices.ts";
 import type { CallerOperations, SatisfyQuery } from "./operations.ts";
 import type { ClusterAnswerView, SatisfyView, SelectionView } from "../views/satisfy-view.ts";
 
-/** What was asked, read and checked. */
+/** The request, read and checked. */
 interface Asked {
   readonly parts: readonly AskedPart[];
   readonly choosing: Choosing | undefined;
@@ -75,8 +75,8 @@ export function createSatisfyOperation(
     async satisfy(_caller, query) {
       const asked = await readQuery(query, context);
       const answered = await answerNow(asked);
-      // The answer is given when all that the slices have seen is durable. What clusters that pull
-      // have is all that is looked at, unless one of them is chosen.
+      // Answers when all that the slices have seen is durable. They read pull clusters only,
+      // unless the request chooses one of them.
       const isOfGraphs = asked.pulling !== undefined && asked.choosing === undefined;
       const look = (_: State, revision: number): SatisfyView => ({ ...answered, revision });
       return isOfGraphs ? loop.readGraphs(look) : loop.read(look);
@@ -96,8 +96,8 @@ const show = (answers: readonly ClusterAnswer[]): readonly ShownAnswer[] =>
   answers.map((answer) => ({ ...answer, reasons: describeClusterReasons(answer.reasons) }));
 
 /**
- * What clusters that pull answer, remembered while the question is held and no cluster changes:
- * doors ask the same for each of many jobs.
+ * Results of pull clusters, remembered while the caller holds the request and no cluster changes:
+ * doors repeat the same request for each of many jobs.
  */
 class PullingAnswers {
   readonly #known = new WeakMap<
@@ -217,7 +217,7 @@ function checkCount(state: State, parts: readonly AskedPart[]): void {
   }
 }
 
-/** What pull clusters answer, and of which version of them; the version of the first slice. */
+/** The results of pull clusters, and the version of the clusters that the first slice saw. */
 function* answerPulling(
   state: State,
   parts: readonly AskedPart[],
@@ -246,7 +246,7 @@ function* answerAll(
   );
 }
 
-/** Tasks that ask for the same are answered once. */
+/** Matches tasks with equal requests once. */
 function* answerEach(
   state: State,
   parts: readonly AskedPart[],
@@ -270,7 +270,7 @@ function* answerEach(
   return answers;
 }
 
-/** Of these clusters the pull clusters that could run each part, but not all of them at the same time. */
+/** Those of the pull clusters that could run each part, but not all parts at the same time. */
 function* notAtOnce(
   state: State,
   parts: readonly AskedPart[],
@@ -281,7 +281,7 @@ function* notAtOnce(
   const pulling = names.filter(isPulling);
   if (pulling.length === 0) return [];
   const trees = parts.flatMap(({ resources }) => resources[0] ?? []);
-  // More than one request may ask for: nobody would run all of them at once.
+  // More than the limit of one request: no cluster would run all of them at once.
   if (sizeOf(trees) > limits.requestVerticesMax) return pulling;
   const together = [trees];
   const total = new MatchTotal();

@@ -47,7 +47,7 @@ const tryJobspec = async (text: string) =>
   (await operations.tryJobs({ kind: "jobspec", jobspec: { jobspec: text } })).jobs;
 
 describe("a jobspec", () => {
-  test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
+  test("becomes jobs with the requests and the dependencies of its tasks", async () => {
     await register("blue", 3);
     const { jobs } = await submit(WORKFLOW, { common: { group: "g", priority: 3 } });
     expect(jobs.map(({ id, name }) => [id, name])).toEqual([
@@ -87,7 +87,7 @@ describe("a jobspec", () => {
     expect(await states()).toHaveLength(3);
   });
 
-  test("is given to a cluster that pulls as a whole, and to nodes process by process", async () => {
+  test("is offered to a pull cluster as a whole, and placed on nodes process by process", async () => {
     const text = WORKFLOW.replace("replicas: 3", "replicas: 3, label: x").split("tasks:")[0] ?? "";
     const each = `${text}tasks: [{ name: each, command: [each], resources: slots }]`;
     const where = async (common: JobspecInput["common"] = {}) => {
@@ -95,7 +95,7 @@ describe("a jobspec", () => {
       const [job] = (await operations.tryJobs(ask)).jobs;
       return job === undefined ? "none" : `${job.tasks}: ${job.placements[0]?.cluster ?? "waits"}`;
     };
-    await register("small", 2); // has room for two of the three
+    await register("small", 2); // has capacity for two of the three
     expect(await where()).toBe("1: waits");
     const satisfied = async () =>
       (await operations.satisfy({ ask: { kind: "jobspec", jobspec: each } })).ever;
@@ -111,7 +111,7 @@ describe("a jobspec", () => {
     expect(await where({ placement: { cluster: "default" } })).toBe("3: default");
   });
 
-  test("has a key, and its jobs exist when it comes again", async () => {
+  test("has a key, and a repeated submission finds its jobs", async () => {
     await register("blue", 3);
     await submit(WORKFLOW, { idempotencyKey: "k" });
     const { jobs } = await submit(WORKFLOW, { idempotencyKey: "k" });
@@ -122,7 +122,7 @@ describe("a jobspec", () => {
     ]);
   });
 
-  test("a key that is used for something else is told by the task, submitted or tried", async () => {
+  test("an error about a key in use names the task, in a submission and in a trial", async () => {
     await register("blue", 3);
     await submit(WORKFLOW, { idempotencyKey: "k" });
     const jobspec = { jobspec: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
@@ -132,7 +132,7 @@ describe("a jobspec", () => {
     await expect(tried).rejects.toMatchObject(refusal);
   });
 
-  test("runs on nodes with agents, each process by itself", async () => {
+  test("runs on managed nodes, each process by itself", async () => {
     await anObedientAgent(plane);
     const text = WORKFLOW.replace("type: node, count: 2", "type: node, count: 1").replace(
       "count: 4",
@@ -143,7 +143,7 @@ describe("a jobspec", () => {
     expect((await operations.getJob("2")).taskTotal).toBe(3);
   });
 
-  test("what is wrong in it is told with its place, and its parameters must be values", async () => {
+  test("errors name their place in the jobspec, and its parameters must be values", async () => {
     await expect(submit("version: 1\ntsks: []")).rejects.toMatchObject({
       code: "unprocessable",
     });
@@ -157,7 +157,7 @@ describe("a jobspec", () => {
 });
 
 describe("trying", () => {
-  test("tells where tasks would go, and changes nothing", async () => {
+  test("shows where tasks would be placed, and changes nothing", async () => {
     await register("blue", 3);
     const [fit, each, report] = await tryJobspec(WORKFLOW);
     expect(fit).toMatchObject({
@@ -175,7 +175,7 @@ describe("trying", () => {
     expect(await operations.getCluster("blue")).toMatchObject({ tasks: 0 });
   });
 
-  test("tells why tasks would wait, and what would let them start", async () => {
+  test("shows why tasks would stay pending, and what would let them start", async () => {
     await anObedientAgent(plane);
     const spec = { command: ["a"], resources: { cpu: 3 }, array: "0-1" };
     const [tried] = await tryJobs([{ spec }]);
@@ -194,14 +194,14 @@ describe("trying", () => {
     });
   });
 
-  test("refuses what would be refused", async () => {
+  test("rejects jobs that a submission would reject", async () => {
     const jobs = [{ spec: { command: ["a"], dependsOn: [{ on: ["nobody"] }] } }];
     await expect(tryJobs(jobs)).rejects.toThrow("jobs[0].dependsOn[0].on[0]");
     await expect(tryJobs([{ spec: {} }])).rejects.toThrow("jobs[0].command");
   });
 });
 
-test("the answer to a large submission does not hold up one that shares its commit", async () => {
+test("the answer to a large submission does not delay a small one in the same commit", async () => {
   const jobs = (count: number) =>
     Array.from({ length: count }, () => ({ spec: { command: ["a"] } }));
   const order: string[] = [];
@@ -215,7 +215,7 @@ test("the answer to a large submission does not hold up one that shares its comm
       void order.push(`${name}: job ${first?.id}, revision ${revision}`);
   await Promise.all([large.then(note("large")), small.then(note("small"))]);
   const next = limits.jobsPerSliceMax + 2;
-  const revision = next + 2; // every job has one, and so has each largest id
+  const revision = next + 2; // every job has a revision, and so has each largest id
   expect(order).toEqual([
     `small: job ${next}, revision ${revision}`,
     `large: job 1, revision ${revision}`,
@@ -223,7 +223,7 @@ test("the answer to a large submission does not hold up one that shares its comm
 });
 
 describe("explaining", () => {
-  test("what waits for others is told what would help the first of them", async () => {
+  test("a job with open dependencies shows what would help the first of them", async () => {
     await anObedientAgent(plane);
     const allowed = { allowUnsatisfiable: true };
     const jobs = [
@@ -239,7 +239,7 @@ describe("explaining", () => {
     );
   });
 
-  test("what waits for what runs, or for its group, needs no change", async () => {
+  test("a job that waits for running tasks, or for its group, needs no change", async () => {
     const agent = await anObedientAgent(plane);
     agent.onWork = undefined; // it runs and runs
     await operations.putGroup({ name: "default", runningTasksMax: 1 });
@@ -256,7 +256,7 @@ describe("explaining", () => {
     );
   });
 
-  test("clusters say what they think of it, and what of it can change", async () => {
+  test("shows the answer of each cluster, and which parts of it can change", async () => {
     await register("blue", 2);
     await operations.setClusterState({ cluster: "blue", values: { nodes_free: 0 } });
     const priorities = [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }];
@@ -303,7 +303,7 @@ describe("requests", () => {
     ["options of no strategy", { select: { options: {} } }, "jobs[0].select.options: are those of"],
   ];
   for (const [name, spec, message] of wrong) {
-    test(`wrong ${name} are refused with their place`, async () => {
+    test(`wrong ${name} are rejected with their place`, async () => {
       const job = { spec: { command: ["a"], ...spec } };
       await expect(operations.submitJobs([job])).rejects.toThrow(message);
     });

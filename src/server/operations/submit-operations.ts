@@ -109,10 +109,10 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
 
 const all = (state: State): State => state;
 
-/** What is found wrong before the loop is asked is a rejection too. */
+/** Errors that are found before the loop decides count as rejections too. */
 const rejecting = async <T>(run: () => Promise<T>): Promise<T> => run();
 
-/** Whoever sent a jobspec knows the names of its tasks, and not which job each became. */
+/** The caller of a jobspec knows the names of its tasks, and not the job of each. */
 async function byTask<T>(submissions: readonly Submission[], run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -141,7 +141,7 @@ export function* checkSubmissions(jobs: Submissions): Generator<undefined, reado
   return submissions;
 }
 
-/** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
+/** Errors in one of the jobs name that job; doors that submit a single job remove the name again. */
 function checkSubmission(
   { spec, idempotencyKey }: SubmissionInput,
   at: number,
@@ -167,7 +167,7 @@ async function readJobspec(
   input: JobspecInput,
   context: OperationContext,
 ): Promise<readonly Submission[]> {
-  // What stands beside the document is described by the request's schema; what is in it is not.
+  // The schema of the request describes the fields beside the document, and not the document.
   checkKey(input.idempotencyKey);
   toJobSpec({ ...input.common, command: ["any"] });
   try {
@@ -191,7 +191,7 @@ async function readTasks(
     checkSubmissions(
       specs.map((spec): SubmissionInput => {
         const joined = withCommon(spec, common);
-        // Each job has a key of its own; those of the same jobspec begin alike.
+        // Each job has its own key; keys of one jobspec have the same prefix.
         const key =
           idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
         return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
@@ -231,7 +231,7 @@ function withCommon(one: JobSpecInput, common: JobspecInput["common"] = {}): Job
   return { ...spec, ...rest, select: { ...select, parameters } };
 }
 
-/** Yields before the first of many, too: those who share its commit get their answers. */
+/** Yields before the first of many, too, so that callers in the same commit receive their answers. */
 function* mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item, at: number) => Result,
@@ -255,7 +255,7 @@ function showSubmitted(
   return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
 }
 
-/** Only what waiting cannot change, and what was found out before the jobs were submitted. */
+/** Only reasons that waiting cannot change, and those found before the jobs were submitted. */
 function warningFor(state: State, spec: JobSpec): string | undefined {
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
@@ -274,7 +274,7 @@ async function tryInSlices(
   const revision = await context.loop.readSlices((state) => {
     if (jobs === undefined) {
       jobs = tryAll(state, command, context);
-      // Each looks at all nodes: a few tell what there is to know.
+      // Each explanation reads all nodes: a few are enough.
       unexplained = toExplain(jobs).slice(0, limits.trialsExplainedMax);
     } else {
       const at = unexplained.shift() ?? 0;
@@ -293,7 +293,7 @@ const toExplain = (jobs: readonly TriedJobView[]): number[] =>
     possible && (waiting === 0 || reason !== undefined) ? [] : [at],
   );
 
-/** Refuses what would be refused, and places what would be placed, and changes nothing. */
+/** Rejects and places jobs as a submission would, and changes nothing. */
 function tryAll(
   state: State,
   command: CommandOf<"submit-jobs">,
@@ -307,7 +307,7 @@ function tryAll(
     stepsMax: limits.stepsPerSliceMax,
     nowMs: command.nowMs,
   };
-  // Those that depend on others do not start now: what they need is not taken from the rest.
+  // Jobs with dependencies do not start now: they take no capacity from the rest.
   const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
   const trials = new Map<JobSpec, Trial>();
   for (const [at, trial] of tryOut(state, free, policy, bounds).entries()) {

@@ -6,14 +6,14 @@ import type {
   TaskReportInput,
 } from "../operations.ts";
 
-/** What a cluster that pulls asks for, or whoever speaks for it. */
+/** Operations that a pull cluster, or a client that acts for it, calls. */
 export interface ClusterOperations {
-  /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
+  /** Adds a subsystem to a cluster's graph, or replaces the subsystem of this name. */
   addSubsystem(subsystem: SubsystemInput): Promise<ClusterView>;
   removeSubsystem(which: SubsystemRef): Promise<{ readonly revision: number }>;
-  /** Keys told replace, others stay. */
+  /** Replaces the given keys; other keys stay. */
   setClusterState(state: ClusterStateInput): Promise<ClusterView>;
-  /** Tasks that wait for the cluster to take them, oldest first; of these only those that are wanted. */
+  /** Tasks offered to the cluster, oldest first; only those that pass the filter. */
   listOffered(
     cluster: string,
     max?: number,
@@ -23,7 +23,7 @@ export interface ClusterOperations {
     readonly total: number;
     readonly revision: number;
   }>;
-  /** The cluster takes tasks, to run them by itself. Each has one taker. */
+  /** The cluster accepts tasks, to run them by itself. Only one cluster can accept a task. */
   acceptTasks(
     cluster: string,
     ids: readonly string[],
@@ -32,7 +32,7 @@ export interface ClusterOperations {
     readonly refused: readonly { readonly id: string; readonly reason: string }[];
     readonly revision: number;
   }>;
-  /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
+  /** Reports the state of accepted tasks; the answer lists tasks that are no longer wanted. */
   reportTasks(
     cluster: string,
     reports: readonly TaskReportInput[],

@@ -8,7 +8,7 @@ import type { NewestTaskView } from "../../views/views.ts";
 import type { EventFollower, FollowedEvent } from "../../watch/watch-format.ts";
 import type { ChosenJobInput, NewestTasksQuery, OutputQuery, TaskPlace } from "../operations.ts";
 
-/** What doors need to serve their callers, and no caller asks for by itself. */
+/** Operations that doors call to serve their clients, and that no client calls directly. */
 export interface DoorOperations {
   /**
    * Tasks of all jobs, those of the newest job first. A page may be short, even empty, and still
@@ -17,47 +17,47 @@ export interface DoorOperations {
   listNewestTasks(query: NewestTasksQuery): Promise<{
     readonly tasks: readonly NewestTaskView[];
     readonly next?: TaskPlace;
-    /** How many of all tasks are not over. */
+    /** How many of all tasks have not ended. */
     readonly openTotal: number;
   }>;
   /**
-   * Calls for every event of every kind when it is durable, before any watch is sent it: for what a
-   * door has to find by other names. The call is made on the deciding thread, and must be short.
+   * Calls the listener for every event of every kind when it is durable, before any watch receives it. Doors keep
+   * their own indexes with it. The call runs on the deciding thread, and must be short.
    */
   follow(hear: (event: FollowedEvent) => void): EventFollower;
   /**
-   * Gives a node a share of a job's energy, of at most so many watt-seconds. Refused with `permission_denied` unless
-   * a scheduler outside assigns shares.
+   * Assigns a share of a job's energy to a node, of at most so many watt-seconds. Rejects with `permission_denied`
+   * unless an external scheduler assigns shares.
    */
   assignShare(share: {
     readonly jobId: string;
     readonly node: string;
     readonly wattSeconds: number;
   }): Promise<{ readonly taskId: string; readonly wattSeconds: number }>;
-  /** What clients of the nexus tree say of objects. */
+  /** Labels and annotations that clients of the nexus tree set on objects. */
   listNotes(): Promise<{ readonly notes: readonly Note[]; readonly revision: number }>;
-  /** All or none; refused with `conflict` where one has another version than is asked for. */
+  /** Writes all or none; rejects with `conflict` when one has another version than the request names. */
   putNotes(notes: readonly NotePut[]): Promise<{ readonly revision: number }>;
-  /** What this door remembers for its clients. */
+  /** Records that this door stores for its clients. */
   listDoorRecords(door: string): Promise<readonly DoorRecord[]>;
   /** All or none. */
   putDoorRecords(records: readonly DoorRecordPut[]): Promise<void>;
   /**
-   * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
-   * would take long to read.
+   * Reads the JSON body of a registration, with its graph as `registerCluster` accepts it. For bodies that
+   * take long to read.
    */
   readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
-  /** A body that is the document of a subsystem, as `addSubsystem` takes it. */
+  /** Reads a body that is the document of a subsystem, as `addSubsystem` accepts it. */
   readSubsystem(body: Uint8Array): Promise<object>;
-  /** The same of a body with a jobspec. */
+  /** Reads a body with a jobspec. */
   readJobspecBody: DocumentReader["jobspecBody"];
-  /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
+  /** Resolves when the server can receive a document of so many bytes; otherwise rejects with `exhausted`. */
   roomFor: DocumentReader["room"];
-  /** A jobspec as doors with rules of their own look into it: it may have nothing to run. */
+  /** Reads a jobspec for doors with their own rules: it may have nothing to run. */
   readJobspec(text: string): Promise<Jobspec>;
   /** Chooses a pull cluster and submits a job to it, in one step. */
   submitToChosen(input: ChosenJobInput): Promise<ChosenJobView>;
-  /** As `readOutput`, for the beginning: no more than so many bytes at once. */
+  /** Like `readOutput`, for the beginning only: no more than so many bytes at once. */
   readOutputStart(
     query: OutputQuery,
     bytesMax: number,

@@ -29,18 +29,18 @@ import type {
   WatchTarget,
 } from "../operations.ts";
 
-/** What users of jobs ask for. */
+/** Operations for users of jobs. */
 export interface UserOperations {
   submitJobs(
     jobs: Submissions,
     options?: SubmitOptions,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
-  /** Its jobs in an order in which each comes after those it depends on, with their names. */
+  /** The jobs of a jobspec with their names; each comes after those it depends on. */
   submitJobspec(input: JobspecInput): Promise<{
     readonly jobs: readonly (SubmittedView & { readonly name: string })[];
     readonly revision: number;
   }>;
-  /** Where the tasks of jobs would go now, or why they would wait. Changes nothing. */
+  /** Shows where tasks of these jobs would be placed now, or why they would stay pending. Changes nothing. */
   tryJobs(
     ask: TryInput,
   ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
@@ -70,9 +70,9 @@ export interface UserOperations {
   /** Keeps a job, or one task of it, in the queue until it is released. */
   holdJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
   releaseJob(id: string, condition?: ChangeCondition): Promise<JobView>;
-  /** Stops what runs, and places it again in a new attempt. */
+  /** Stops running tasks, and places them again in new attempts. */
   requeueJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
-  /** What is absent stays as it is. */
+  /** Absent fields stay. */
   updateJob(id: string, set: JobUpdateInput): Promise<JobView>;
   /** Submits the spec of a job again. */
   rerunJob(
@@ -80,29 +80,29 @@ export interface UserOperations {
     options: RerunInput,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
   /**
-   * How far the current attempt at a task is. Refused with `conflict` for one that is not current or
-   * does not run. Answers with the task, once that is durable.
+   * Reports the progress of the current attempt at a task. Rejects with `conflict` for an attempt that is not current
+   * or does not run. Resolves with the task when the report is durable.
    */
   reportProgress(id: string, progress: ProgressInput): Promise<TaskView>;
   explainJob(id: string): Promise<ExplanationView>;
-  /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
+  /** Ends at the end of the output (with follow: when the task has ended), or when `signal` aborts. */
   readOutput(
     query: OutputQuery,
     signal: AbortSignal,
   ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
   /**
-   * Makes the caller the standard input or the terminal of a running task whose job says `attach`. The newest caller
-   * counts. Refused with `conflict` for a task that does not run or takes no client, with `exhausted` when too
-   * many are attached, with `unavailable` while its node is away.
+   * Makes the caller the standard input or the terminal of a running task whose job has `attach`. The newest caller
+   * wins. Rejects with `conflict` for a task that does not run or allows no client, with `exhausted` when too
+   * many clients are attached, with `unavailable` while its node is disconnected.
    */
   attach(query: AttachQuery, listener: AttachListener): Promise<OpenAttachment>;
   /**
-   * Starts with a "sync" event that tells from which revision it goes on; a "bookmark" now and then
-   * tells an idle reader how far it is. Throws `compacted` when the revision is no longer kept,
-   * `exhausted` when the caller has too many watches. A reader that is too slow to keep up is ended
+   * Starts with a "sync" event that has the revision from which it continues; a "bookmark" now and then
+   * has the revision up to which an idle reader has seen all. Throws `compacted` when the revision is no longer
+   * retained, `exhausted` when the caller has too many watches. The server ends a reader that is too slow
    * with `exhausted` and the revision from which it can resume.
    */
   watch(query: WatchQuery, to: WatchTarget): OpenWatch;
-  /** Which clusters could run it, and why others could not. Nothing is changed. */
+  /** Lists the clusters that could run it, and why others could not. Changes nothing. */
   satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 }

@@ -19,9 +19,9 @@ type JobChangeOperations = Pick<
   "cancelJob" | "holdJob" | "releaseJob" | "requeueJob" | "updateJob" | "rerunJob"
 >;
 
-/** How jobs are changed after they were submitted. */
+/** Changes of submitted jobs. */
 export function createJobChangeOperations({ loop, clock }: OperationContext): JobChangeOperations {
-  /** The job or task that a caller names, and what every change says of itself. */
+  /** The job or task that a caller names, and the fields that all changes share. */
   const named = async (caller: Caller, id: string, condition: ChangeCondition | undefined) => {
     const { jobId, index } = parseTaskId(id, "id");
     return {
@@ -85,7 +85,7 @@ export function createJobChangeOperations({ loop, clock }: OperationContext): Jo
     },
   };
 
-  /** The tasks of an array that failed, read in slices; undefined: a job without array has. */
+  /** The failed tasks of an array, read in slices; undefined: a job without array that failed. */
   async function failedOf(jobId: JobId): Promise<IndexRanges | undefined> {
     const id = String(jobId);
     const indexes: number[] = [];
