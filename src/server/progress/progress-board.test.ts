@@ -56,8 +56,8 @@ const isIn = (plane: TestPlane, state: string): Promise<true> =>
 const commitsOf = async ({ operations }: TestPlane): Promise<number> =>
   (await operations.stats()).commits;
 
-describe("what agents tell", () => {
-  test("however much it is, it has one commit a second, for all tasks together", async () => {
+describe("reports of agents", () => {
+  test("have one commit a second, for all tasks together, however many there are", async () => {
     const { plane, clock, agent } = await aBed(50);
     const all = Array.from({ length: 50 }, (_, index) => index);
     const before = await commitsOf(plane);
@@ -75,21 +75,21 @@ describe("what agents tell", () => {
     expect(commits).toBeLessThanOrEqual(7);
   });
 
-  test("it goes along with a commit that happens anyway", async () => {
+  test("go along with a commit that happens anyway", async () => {
     const { plane, clock, agent } = await aBed(1);
     tell(agent, [0], 10);
     clock.advance(0);
     await becomes(plane, 10);
     clock.advance(limits.progressTaskMs);
     tell(agent, [0], 20, "with somebody else's job");
-    expect((await shown(plane))?.percent).toBe(10); // not due by itself, and nobody sees it
+    expect((await shown(plane))?.percent).toBe(10); // not due by itself, and not visible
     const before = await commitsOf(plane);
     await plane.operations.putGroup({ name: "g" });
     await becomes(plane, 20);
     expect((await commitsOf(plane)) - before).toBe(1);
   });
 
-  test("of one task the server takes one a second, whatever else is committed", async () => {
+  test("of one task are stored once a second, whatever else is committed", async () => {
     const { plane, clock, agent } = await aBed(1);
     const seen = new Set<number>();
     for (let percent = 1; percent <= 100; percent++) {
@@ -102,7 +102,7 @@ describe("what agents tell", () => {
     expect(seen.size).toBeLessThanOrEqual(13);
   });
 
-  test("what is told of a run before its start is known is taken when it is", async () => {
+  test("of a run whose start is unknown are stored once the start is known", async () => {
     const { plane, clock } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -118,7 +118,7 @@ describe("what agents tell", () => {
     await becomes(plane, 30);
   });
 
-  test("runs of others, attempts that are over and nonsense are passed over", async () => {
+  test("of other nodes' runs, of ended attempts and with invalid values are ignored", async () => {
     const { plane, clock, agent } = await aBed(1);
     const other = new FakeAgent(plane);
     other.hello("w2");
@@ -137,8 +137,8 @@ describe("what agents tell", () => {
   });
 });
 
-describe("what callers say", () => {
-  test("it is answered with the task, once it is durable", async () => {
+describe("reports of callers", () => {
+  test("are answered with the task, once they are durable", async () => {
     const { plane, clock } = await aBed(2);
     const said = plane.operations.reportProgress("1.1", { percent: 40.129, message: "step 3" });
     const progress = { percent: 40.12, message: "step 3", reportedAtMs: clock.nowMs() };
@@ -153,7 +153,7 @@ describe("what callers say", () => {
     expect((await plane.operations.getJob("1")).progress).toEqual({ percent: 20.06 });
   });
 
-  test("an attempt that is not current, a task that does not run and nonsense are refused", async () => {
+  test("of an attempt that is not current, of a task that does not run and with invalid values are rejected", async () => {
     const { plane, clock, agent } = await aBed(1);
     const refusal = async (id: string, percent: number, attempt?: number): Promise<string> => {
       const said = plane.operations.reportProgress(id, { percent, attempt });
@@ -183,7 +183,7 @@ describe("what callers say", () => {
   });
 });
 
-test("the end of a run says how far it came, though nothing was written down before", async () => {
+test("the end of a run has its last progress, although none was stored before", async () => {
   const { plane, clock, agent } = await aBed(1);
   tell(agent, [0], 60);
   const progress = { percent: 75, message: "as far as it came" };

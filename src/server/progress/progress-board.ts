@@ -14,10 +14,10 @@ import { steadyMs } from "../../ports/clock.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
 import type { Rider } from "../loop/loop-options.ts";
 
-/** The newest that was told of one attempt. */
+/** The newest progress of one attempt. */
 interface Pending {
   report: ProgressReport;
-  /** Callers that are answered when it is durable. */
+  /** Callers that receive their answers when it is durable. */
   readonly waiters: {
     readonly resolve: (outcome: ProgressOutcome) => void;
     readonly reject: (error: unknown) => void;
@@ -25,9 +25,9 @@ interface Pending {
 }
 
 /**
- * How far attempts are, until it is written down. A number alone is not worth a commit: what is here goes
- * along with one that happens anyway, or all of it together with one of its own, a second after the last.
- * Nobody sees it before: docs/design/progress.md.
+ * Holds the progress of attempts until it is stored. A number alone is not worth a commit: pending progress goes
+ * along with a commit that happens anyway, or all of it together in one of its own, a second after the last.
+ * Nobody sees it before that: docs/design/progress.md.
  */
 export class ProgressBoard {
   readonly #loop: () => ControlLoop;
@@ -35,10 +35,10 @@ export class ProgressBoard {
   readonly #pending = new Map<string, Pending>();
   #takenAtMs = Number.NEGATIVE_INFINITY;
   #alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
-  /** A caller waits for some of it; those are all taken together, up to the most in one commit. */
+  /** A caller waits for some reports; the next commit stores all of these, up to the bound of one commit. */
   #isAwaited = false;
   #isClosed = false;
-  /** Reports by what became of them. */
+  /** Number of reports by outcome. */
   readonly counts: Record<ProgressOutcome | "replaced" | "dropped", number> = {
     taken: 0,
     known: 0,
@@ -57,7 +57,7 @@ export class ProgressBoard {
     return this.#pending.size;
   }
 
-  /** An agent says how far runs of its node are. What it says of others' is passed over. */
+  /** An agent reports the progress of runs of its node. The board ignores runs of other nodes. */
   told(nodeId: NodeId, reports: readonly Pick<ProgressReport, "run" | "progress">[]): void {
     this.#loop().peek((state) => {
       for (const { run, progress } of reports) {
@@ -69,7 +69,7 @@ export class ProgressBoard {
     this.#arrange();
   }
 
-  /** A caller says how far an attempt is. Resolves when that is durable, or changes nothing. */
+  /** A caller reports the progress of an attempt. Resolves when the report is durable, or changes nothing. */
   report(report: ProgressReport): Promise<ProgressOutcome> {
     return new Promise((resolve, reject) => {
       const pending = this.#isClosed ? undefined : this.#add(report);
@@ -100,7 +100,7 @@ export class ProgressBoard {
     this.#pending.clear();
   }
 
-  /** undefined: there is no room for it. */
+  /** undefined: too many reports are pending. */
   #add(report: ProgressReport): Pending | undefined {
     const { jobId, index, attempt } = report.run;
     const key = `${jobId}.${index}.${attempt}`;
@@ -109,7 +109,7 @@ export class ProgressBoard {
       this.counts.replaced++;
       const isLater = report.progress.percent >= known.report.progress.percent;
       const { progress } = isLater ? report : known.report;
-      // A caller may say it for any node.
+      // A caller may report runs of any node.
       const nodeId = known.report.nodeId === undefined ? undefined : report.nodeId;
       known.report = { run: report.run, nodeId, progress };
       return known;
@@ -141,7 +141,7 @@ export class ProgressBoard {
     this.#loop().submit(taken.command).then(taken.resolve, taken.reject);
   }
 
-  /** The oldest that may be written down now; undefined: none. */
+  /** The oldest reports that may be stored now; undefined: none. */
   #take(): Rider<"report-progress"> | undefined {
     const nowMs = this.#clock.nowMs();
     this.#takenAtMs = steadyMs(this.#clock);
@@ -182,7 +182,7 @@ export class ProgressBoard {
     }
   }
 
-  /** The loop is full or over: agents' reports wait, callers hear it. */
+  /** The loop is full or stopped: reports of agents wait, callers receive the error. */
   #refused(taken: readonly [string, Pending][], error: unknown): void {
     for (const [, { report, waiters }] of taken) {
       for (const { reject } of waiters) reject(error);

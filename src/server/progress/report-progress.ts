@@ -7,7 +7,7 @@ import { requireTask, viewTask } from "../operations/job-operations.ts";
 import type { CallerOperations } from "../operations/operations.ts";
 import type { TaskView } from "../views/views.ts";
 
-/** Callers say how far an attempt is: coalesced with what agents say, and answered when it is durable. */
+/** Callers report the progress of an attempt: coalesced with reports of agents, and answered when it is durable. */
 export function createProgressOperation({
   loop,
   progressBoard,
