@@ -29,7 +29,7 @@ async function join(): Promise<void> {
   });
 }
 
-test("whoever makes a change is stored beside it, and shown", async () => {
+test("a row stores and shows the principal that changed it", async () => {
   await start();
   await join();
   const [ada, bob] = [plane.operations.as(ADA), plane.operations.as(BOB)];
@@ -68,7 +68,7 @@ test("whoever makes a change is stored beside it, and shown", async () => {
   ]);
 });
 
-test("whoever updates a cluster is stored beside it, whatever was updated", async () => {
+test("a cluster stores the principal of every kind of update", async () => {
   await start();
   const [ada, bob] = [plane.operations.as(ADA), plane.operations.as(BOB)];
   const changedBy = async (): Promise<string | undefined> =>
@@ -91,7 +91,7 @@ test("whoever updates a cluster is stored beside it, whatever was updated", asyn
   });
 });
 
-test("it outlasts a restart, and an agent that comes back", async () => {
+test("the principal survives a restart and a reconnect of the agent", async () => {
   await start();
   await join();
   const { operations } = plane;
@@ -110,7 +110,7 @@ test("it outlasts a restart, and an agent that comes back", async () => {
   ]);
 });
 
-test("whoever removes a row is shown by its event, and logged", async () => {
+test("the event and the log of a removal name the principal", async () => {
   await start();
   const [ada, bob] = [plane.operations.as(ADA), plane.operations.as(BOB)];
   const stop = new AbortController();

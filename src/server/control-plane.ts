@@ -36,26 +36,26 @@ export interface ControlPlaneOptions {
   readonly reader: DocumentReader;
   readonly logger: Logger;
   readonly version: string;
-  /** How nodes and clusters are chosen. */
+  /** The policies that choose nodes and clusters. */
   readonly policies: PolicyNames;
   readonly settings: TickSettings;
-  /** Of links to agents that do not say what they want. */
+  /** Times of links to agents that request no times of their own. */
   readonly linkTimes?: LinkTimes | undefined;
   readonly soon: (run: () => void) => void;
   readonly onBroken: (error: AppError) => void;
 }
 
-/** The control plane without any wire: what doors and agents' streams are plugged into. */
+/** The control plane without any transport. Doors and streams of agents connect to it. */
 export interface ControlPlane {
   readonly operations: OperationsAccess;
   readonly authenticator: Authenticator;
   readonly sessions: AgentSessions;
-  /** For tests: the state as it is, durable or not. */
+  /** For tests: the current state, durable or not. */
   readonly state: State;
   close(): Promise<void>;
 }
 
-/** Reads the store back, notes that no agent is connected yet, and starts to serve. */
+/** Loads the store, marks all agents as disconnected, and starts to serve. */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { store, clock, logger } = options;
   let rows = 0;
@@ -137,7 +137,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   return { operations, authenticator, sessions, state, close };
 }
 
-/** What is drawn can be drawn again: the seed is told, also when nobody chose it. */
+/** Logs the seed, also a random one, so that the same choices can be repeated. */
 function openPolicy({ policies, random, logger }: ControlPlaneOptions): PlanPolicy {
   const fraction = (): number => random.fraction();
   if (policies.policy !== "random") return createPolicy(policies, fraction);
@@ -161,8 +161,8 @@ async function loadState(
         for (const row of rows) load(row.key, row.value, revision(row.revision));
       }
     } catch (error) {
-      // Rows that do not fit together are most likely not all there: the store knows when it has
-      // read the rest, and says what to do about it.
+      // Rows that contradict each other most likely mean that some are missing. The store finds out
+      // when it has read the rest, and its error says what to do.
       mistake = { error };
     }
   }

@@ -7,7 +7,7 @@ import type { PolicyNames } from "../core/scheduler/policy.ts";
 
 const NODES = ["a", "b", "c", "d"];
 
-/** Where 40 tasks go, and what was told at start. */
+/** The nodes of 40 tasks, and the seeds that the server logged at start. */
 async function placed(policies: PolicyNames): Promise<{ nodes: string[]; seeds: unknown[] }> {
   const seeds: unknown[] = [];
   const info = (fields: Readonly<Record<string, unknown>>): void => {
@@ -26,7 +26,7 @@ async function placed(policies: PolicyNames): Promise<{ nodes: string[]; seeds: 
   return { nodes: tasks.map(({ node }) => node ?? ""), seeds };
 }
 
-test("the seed of random placements is told, and gives the same ones again", async () => {
+test("the server logs the seed of random placements, and the same seed gives the same ones", async () => {
   const own = await placed({ policy: "random" });
   expect(own.seeds).toEqual([0]); // drawn from a source that gives 0
   const again = await placed({ policy: "random", seed: 0 });
@@ -37,7 +37,7 @@ test("the seed of random placements is told, and gives the same ones again", asy
   expect(new Set(own.nodes)).toEqual(new Set(NODES));
 });
 
-test("round-robin goes on where it was, and tells no seed", async () => {
+test("round-robin continues after the last node, and logs no seed", async () => {
   const { nodes, seeds } = await placed({ policy: "round-robin" });
   expect(nodes).toEqual(Array.from({ length: 40 }, (_, at) => NODES[at % 4]));
   expect(seeds).toEqual([]);
