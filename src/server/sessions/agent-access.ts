@@ -3,7 +3,7 @@ import type { AgentPrincipal } from "../../core/access/principal.ts";
 import type { AgentMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../../lib/errors.ts";
 
-/** What comes after Hello. */
+/** The messages after Hello. */
 type Said = Exclude<AgentMessage["message"]["case"], "hello" | undefined>;
 
 /** Total by type: a message does not compile until it names the permission that it needs. */
@@ -23,15 +23,15 @@ const NEEDS: Readonly<Record<Said, Permission>> = {
   take: "tasks.pull",
 };
 
-/** The node and the cluster that a session is about. */
+/** The node and the cluster of a session. */
 export interface SessionPlace {
   readonly node: string;
   readonly cluster: string;
 }
 
 /**
- * Throws `permission_denied` unless the agent may send this. Before the key in its Hello has proven
- * the node it is nobody.
+ * Throws `permission_denied` unless the agent may send this message. An agent has no permissions until the key in
+ * its Hello has proven that the node is its own.
  */
 export function authoriseMessage(
   principal: AgentPrincipal | undefined,

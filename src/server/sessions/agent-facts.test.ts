@@ -38,7 +38,7 @@ const osIs = (plane: TestPlane, name: string, os: string) =>
 const tell = (agent: FakeAgent, json: string) => agent.say({ case: "facts", value: { json } });
 
 describe("facts of machines", () => {
-  test("of an agent that tells none follow from its capacity", async () => {
+  test("of an agent that sends none follow from its capacity", async () => {
     const { plane } = await openPlane();
     await connect(plane, "w1");
     const { facts: shown } = await plane.operations.getNode("w1");
@@ -55,7 +55,7 @@ describe("facts of machines", () => {
     expect(await plane.operations.drainNode("w1", "")).not.toHaveProperty("facts");
   });
 
-  test("are replaced in a session, of many at once by the last", async () => {
+  test("are replaced within a session; of many updates at once the last one counts", async () => {
     const { plane, written } = await openPlane();
     const agent = await connect(plane, "w1", facts("debian"));
     for (let at = 0; at < 50; at++) tell(agent, facts(`os-${at}`));
@@ -82,7 +82,7 @@ describe("facts of machines", () => {
     ["too long", JSON.stringify({ x: "x".repeat(limits.factsCharsMax) })],
   ];
   for (const [name, json] of wrong) {
-    test(`that are wrong do not turn an agent away, and are told once: ${name}`, async () => {
+    test(`that are invalid do not make the server refuse an agent, and are logged once: ${name}`, async () => {
       const { plane, warnings } = await openPlane();
       const agent = await connect(plane, "w1", json);
       tell(agent, json);

@@ -32,7 +32,7 @@ import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { TakeOffer } from "./taking.ts";
 
-/** What an agent says, checked: a peer that sends nonsense gets an AppError and is let go. */
+/** Reads and checks messages of agents: for an invalid one the server ends the session with an AppError. */
 export function readHello(
   hello: Hello,
   facts: NodeFacts | undefined,
@@ -69,7 +69,7 @@ export function readHello(
 export const readHealth = (health: Health | undefined): string | undefined =>
   health === undefined || health.sickness === "" ? undefined : health.sickness;
 
-/** What a node has for shares of jobs with energy. The core checks the numbers, too: it knows their limits. */
+/** The power of a node for shares of jobs with energy. The core also checks the numbers: it knows their limits. */
 export function readPower(told: AgentPower): Power {
   const { watts, changes, greatestShare, needsNoCommand, tickMs, site } = told;
   const power: Power = {
@@ -91,7 +91,7 @@ const readSite = ({ edges, shares, capacity }: WireSiteEdges): SiteEdges => ({
   capacity: readAmounts(capacity, "power.site.capacity"),
 });
 
-/** What an agent wants for its link; one that was started with nonsense is refused. */
+/** The link times that an agent requests; the server refuses an agent that requests invalid ones. */
 export function readTimes({ heartbeatMs, silenceMs }: Hello): LinkTimes {
   const times = {
     ...(heartbeatMs === 0 ? {} : { heartbeatMs }),
@@ -128,12 +128,12 @@ function readLoss({ onLost, lostAfterMs }: Hello): LossTerms | undefined {
 const readPolicy = (text: string, field: string): LossPolicy =>
   checkRule(text as LossPolicy, field, { enum: LOSS_POLICIES });
 
-/** How long an agent may be away; undefined: as long as the server allows any. */
+/** How long an agent may be disconnected; undefined: the default of the server. */
 export function readAway(ms: number, field: string): number | undefined {
   return checkRule(ms, field, AWAY_RULE) === 0 ? undefined : Math.round(ms);
 }
 
-/** What an agent of a cluster would take; more than the most at once is asked for again. */
+/** How many tasks an agent of a cluster would accept; it asks again for more than fit one answer. */
 export const readTake = ({ tasks, free, seen }: Take): TakeOffer => ({
   seen,
   room: { tasks: Math.min(tasks, limits.tasksPerTakeMax), free: readAmounts(free, "take.free") },
@@ -197,7 +197,7 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
   return { kind: "ended", run, startedAtMs, endedAtMs, outcome, usage, progress, began };
 }
 
-/** What cannot be is passed over: a task wrote it, and its agent has other tasks. */
+/** Ignores invalid progress: a task wrote it, and its agent has other tasks. */
 export function readProgressReports({ runs }: ProgressReports): {
   readonly run: RunRef;
   readonly progress: ToldProgress;
@@ -212,7 +212,7 @@ export function readProgressReports({ runs }: ProgressReports): {
   });
 }
 
-/** A number that cannot be counts as unknown: the end that it came with must not be lost for it. */
+/** An impossible number counts as unknown: the report of the end must not be lost because of it. */
 const readUsage = ({ cpuUs, wallUs, maxRssKib, majorFaults }: RunUsage): Usage | undefined =>
   makeUsage(measuredTime(cpuUs), measuredTime(wallUs), measured(maxRssKib), measured(majorFaults));
 
@@ -221,7 +221,7 @@ function measured(amount: number | undefined): number | undefined {
   return isPlausible ? Math.round(amount) : undefined;
 }
 
-/** Long times are kept in whole milliseconds. */
+/** Long times are stored in whole milliseconds. */
 function measuredTime(us: number | undefined): number | undefined {
   const known = measured(us);
   if (known === undefined || known <= limits.usageExactUsMax) return known;

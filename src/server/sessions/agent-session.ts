@@ -23,14 +23,14 @@ import { WorkLane } from "../work/work-lane.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
 export interface AgentPeer {
-  /** Who opened the stream. What it says of itself in Hello counts only if this one may connect agents. */
+  /** The principal that opened the stream. Its Hello counts only if this principal may connect agents. */
   readonly principal: Principal;
-  /** Where the agent is, without a port; undefined: not known. */
+  /** The address of the agent, without a port; undefined: not known. */
   readonly address?: string | undefined;
-  /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
+  /** Bytes received so far, including incomplete messages. Absent: the transport counts messages only. */
   bytesReceived?(): number;
   send(message: ServerMessage): void;
-  /** Ends the stream after what was sent; with an error if there is one. */
+  /** Ends the stream after all sent messages; with an error if there is one. */
   close(error?: AppError): void;
 }
 
@@ -40,11 +40,11 @@ export interface AgentSessionOptions {
   /** Undefined: an older agent. */
   readonly parts: Parts | undefined;
   readonly packedSpecs: PackedSpecs;
-  /** As its agent wants them, or as the server has them; what is absent follows from limits. */
+  /** The times that the agent requests, or the server's; absent ones follow from limits. */
   readonly times?: LinkTimes | undefined;
-  /** The interval that its agent wants, whatever others do; undefined: it does not say. */
+  /** The interval that the agent requests, regardless of others; undefined: it requests none. */
   readonly ownHeartbeatMs?: number | undefined;
-  /** Its executor hands jobs on to another Busbar. */
+  /** Its executor submits jobs to another Busbar. */
   readonly wantsJobSpec?: boolean | undefined;
 }
 
@@ -56,12 +56,12 @@ export class AgentSession {
   readonly number: number;
   readonly nodeId: NodeId;
   readonly cluster: string;
-  /** It speaks for a whole cluster that pulls. */
+  /** It is the agent of a whole pull cluster. */
   readonly isForCluster: boolean;
-  /** What it takes, if it speaks for a cluster. */
+  /** How much it accepts, if it is the agent of a cluster. */
   readonly taking = new Taking();
   #lastHeardMs: number;
-  /** How long nothing may be heard; follows from the interval of its heartbeats. */
+  /** How long the agent may be silent; follows from the interval of its heartbeats. */
   #silenceMs: number;
   readonly #times: LinkTimes;
   #heartbeatIntervalMs: number;
@@ -74,7 +74,7 @@ export class AgentSession {
   readonly #clock: Clock;
   /** When it became quiet, or at the last look since then. */
   #quietBytes: number | undefined;
-  /** Held runs that the agent was asked for, and when; oldest first. */
+  /** Held runs that the server asked the agent to return, and when; oldest first. */
   readonly #askedFor = new Map<string, number>();
   #principal: AgentPrincipal | undefined;
   #isClosed = false;
@@ -112,15 +112,15 @@ export class AgentSession {
   }
 
   /**
-   * When the agent was last known to be there, as seen at the end of its stream. The end itself is a
-   * sign of life while its heartbeats come; after an overdue one it only says that nobody answers.
+   * The last sign of life of the agent, as seen at the end of its stream. The end itself is a
+   * sign of life while heartbeats arrive in time; after a missed heartbeat it is not.
    */
   lastSignOfLifeMs(endedAtMs: number): number {
     const isOverdue = endedAtMs - this.#lastHeardMs > 2 * this.#heartbeatIntervalMs;
     return isOverdue ? this.#lastHeardMs : endedAtMs;
   }
 
-  /** A message came. */
+  /** A message arrived. */
   heard(): void {
     this.#lastHeardMs = this.#clock.nowMs();
   }
@@ -140,8 +140,8 @@ export class AgentSession {
   }
 
   /**
-   * Whether nothing has come for too long. Bytes are a sign of life, too: over a thin link a message
-   * takes long. They are counted only once no message has come for a while.
+   * Whether the agent has been silent for too long. Bytes are a sign of life, too: over a slow link a message
+   * takes long. The session counts them only when no message has arrived for a while.
    */
   isSilent(nowMs: number): boolean {
     if (this.#lastHeardMs + this.#silenceMs / 2 >= nowMs) {
@@ -155,12 +155,12 @@ export class AgentSession {
     return this.#lastHeardMs + this.#silenceMs < nowMs;
   }
 
-  /** Who speaks; undefined: the key in Hello has not proven it yet. */
+  /** The principal of the agent; undefined: the key in Hello has not proven it yet. */
   get principal(): AgentPrincipal | undefined {
     return this.#principal;
   }
 
-  /** The node is the agent's: from here on it may send what its principal may. */
+  /** The node is the agent's: from now on it may send all messages that its principal may. */
   welcome(): void {
     const { nodeId: node, cluster } = this;
     this.#principal = { kind: "agent", node, ...(this.isForCluster ? { cluster } : {}) };
@@ -181,7 +181,7 @@ export class AgentSession {
     this.flush();
   }
 
-  /** What the agent must do to be in step with the server. */
+  /** Sends the starts, held runs and stops that bring the agent in line with the server. */
   resume(
     { starts, holds, stops }: Answers["connect-node"],
     jobOf: (id: JobId) => Job | undefined,
@@ -199,7 +199,7 @@ export class AgentSession {
     for (const run of stops) this.stop(run);
   }
 
-  /** A task that is, or was, the agent's has this state now. */
+  /** The new state of a task that is, or was, assigned to the agent. */
   taskChanged(run: RunRef, state: TaskState, job: Job | undefined): void {
     if (state.kind !== "held") this.#askedFor.delete(keyOf(run));
     if (state.kind === "held") {
@@ -215,18 +215,18 @@ export class AgentSession {
     this.#work.start(run, job);
   }
 
-  /** The agent is to begin it by itself, in the place of one that has ended. */
+  /** The agent is to begin the task by itself, in the place of one that has ended. */
   hold(run: RunRef, job: Job, heldAtMs: number): void {
     this.#work.start(run, job, heldAtMs);
   }
 
-  /** The agent is to give back what it holds. */
+  /** The agent is to return a held task. */
   takeBack(run: RunRef): void {
     this.#askedFor.set(keyOf(run), this.#clock.nowMs());
     this.#work.takeBack(run);
   }
 
-  /** A run that the agent neither begins nor gives back, though its link works: only a new session helps. */
+  /** A held run that the agent does not begin and does not return although its link works: only a new session helps. */
   owesReturns(nowMs: number): boolean {
     for (const askedAtMs of this.#askedFor.values()) {
       return nowMs - askedAtMs > limits.takeBackMsMax;
@@ -243,7 +243,7 @@ export class AgentSession {
     this.#work.runEnded(run);
   }
 
-  /** Sends the work that was collected, as far as the link has room for it. */
+  /** Sends the collected work, as much as the link's window allows. */
   flush(): void {
     if (this.#principal !== undefined && !this.#isClosed) this.#work.flush();
   }
@@ -271,7 +271,7 @@ export class AgentSession {
     this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: nowMs } });
   }
 
-  /** A batch of reports came. Throws `exhausted` when too many are not acknowledged yet. */
+  /** A batch of reports arrived. Throws `exhausted` when too many are not acknowledged yet. */
   beginReport(): void {
     if (this.#reportsInFlight >= 2 * limits.unacknowledgedReportsMax) {
       throw new AppError("exhausted", "too many reports were sent without waiting for answers");
@@ -294,14 +294,14 @@ export class AgentSession {
     return this.#power.put(power, store);
   }
 
-  /** Facts came that could not be read. True the first time: only that is logged. */
+  /** Facts arrived that could not be read. True the first time: only that is logged. */
   refuseFacts(): boolean {
     const isFirst = !this.#hasRefusedFacts;
     this.#hasRefusedFacts = true;
     return isFirst;
   }
 
-  /** The chunks that answer one request for output, as they come. */
+  /** The chunks of one request for output, as they arrive. */
   readOutput(range: OutputRange, signal: AbortSignal): AsyncIterable<OutputChunk> {
     if (this.#isClosed) throw gone(this.nodeId);
     return this.#outputs.read(range, signal);
@@ -311,7 +311,7 @@ export class AgentSession {
     this.#outputs.arrived(chunk);
   }
 
-  /** An agent whose word is refused begins anew. */
+  /** Ends the session of an agent whose message was rejected; the agent starts a new one. */
   orGoodbye(told: Promise<unknown>): void {
     told.catch((error: unknown) => this.goodbye(describeChain(error), true));
   }

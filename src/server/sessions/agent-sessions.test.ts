@@ -45,7 +45,7 @@ describe("agent sessions", () => {
     expect((await plane.operations.getNode("w1")).state).toBe("disconnected");
   });
 
-  test("an agent is welcomed, gets work with its spec, reports, and is answered", async () => {
+  test("an agent receives Welcome and work with its spec, reports, and receives acknowledgements", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -80,7 +80,7 @@ describe("agent sessions", () => {
     expect(agent.told.filter((text) => text === "spec 1").length).toBe(2);
   });
 
-  test("starts go out before stops, for a stop may be meant for one of them", async () => {
+  test("starts go out before stops, because a stop may concern one of them", async () => {
     const { plane, clock } = await openPlane();
     await submit(plane, 1);
     const heard: string[] = [];
@@ -108,7 +108,7 @@ describe("agent sessions", () => {
     expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
   });
 
-  test("why a task waits in a queue below is shown, and not stored", async () => {
+  test("the reason why a task is queued below is shown, and not stored", async () => {
     const { plane } = await openPlane();
     const { operations } = plane;
     const agent = new FakeAgent(plane);
@@ -133,7 +133,7 @@ describe("agent sessions", () => {
     expect((await operations.explainJob("1")).summary).toBe("every task is under way");
   });
 
-  test("a node that is sick gets nothing, and what it gives back does not come again", async () => {
+  test("an unhealthy node is assigned nothing, and tasks that it returns do not come back to it", async () => {
     const { plane } = await openPlane();
     const { operations } = plane;
     const agent = new FakeAgent(plane);
@@ -150,7 +150,7 @@ describe("agent sessions", () => {
     expect(agent.told).toEqual(["welcome"]);
     agent.say({ case: "health", value: {} });
     await agent.hears("start 1.0#1");
-    // In one go: the task must not come back in between.
+    // In one commit: the task must not come back in between.
     agent.say({ case: "health", value: { sickness: "no memory" } });
     const cause = EndCause.COULD_NOT_START;
     const value = { endedAtMs: 6, cause, message: "no memory", isNodeFault: true };
@@ -165,7 +165,7 @@ describe("agent sessions", () => {
     expect(agent.told.filter((word) => word.startsWith("start"))).toEqual(["start 1.0#1"]);
   });
 
-  test("an agent with another key cannot take the name", async () => {
+  test("an agent with another key cannot use the name", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -191,7 +191,7 @@ describe("agent sessions", () => {
     expect((await plane.operations.getNode("w1")).state).toBe("connected");
   });
 
-  test("a node has the address that its agent last came from", async () => {
+  test("a node has the address of its agent's last connection", async () => {
     const { plane } = await openPlane();
     const addressOf = async (name: string) => (await plane.operations.getNode(name)).address;
     for (const address of ["192.0.2.7", "2001:db8::8"]) {
@@ -255,7 +255,7 @@ describe("agent sessions", () => {
     },
   ];
   for (const { name, say } of nonsense) {
-    test(`nonsense ends the session with a reason: ${name}`, async () => {
+    test(`an invalid message ends the session with a reason: ${name}`, async () => {
       const { plane } = await openPlane();
       const agent = new FakeAgent(plane);
       agent.hello("w1");
@@ -280,7 +280,7 @@ describe("agent sessions", () => {
     { name: "a run of nothing", hello: { runs: [{}] } },
   ];
   for (const { name, hello } of bad) {
-    test(`a hello with ${name} is refused and registers nothing`, async () => {
+    test(`the server refuses a hello with ${name} and registers nothing`, async () => {
       const { plane } = await openPlane();
       const agent = new FakeAgent(plane);
       agent.hello("w1", hello);
@@ -289,7 +289,7 @@ describe("agent sessions", () => {
     });
   }
 
-  test("an agent without the node's key is nobody, whatever it sends", async () => {
+  test("an agent without the node's key has no permission for any message", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -308,7 +308,7 @@ describe("agent sessions", () => {
     expect(plane.sessions.isConnected(nodeId("w1"))).toBe(true);
   });
 
-  test("an agent of a node takes nothing for its cluster", async () => {
+  test("an agent of a node cannot accept tasks for its cluster", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -320,7 +320,7 @@ describe("agent sessions", () => {
     expect(agent.isClosed).toBe(true);
   });
 
-  test("a lost node's tasks go elsewhere; when it returns it is told to stop them", async () => {
+  test("a lost node's tasks are placed elsewhere; when it returns, the server sends it stops for them", async () => {
     const { plane, clock } = await openPlane();
     const [first, second] = [new FakeAgent(plane), new FakeAgent(plane)];
     first.hello("w1");

@@ -35,15 +35,15 @@ import { PackedSpecs } from "../work/packed-specs.ts";
 import { QueueReasons } from "../views/queue-reasons.ts";
 import { mayReleaseOffers, Takers } from "./takers.ts";
 
-/** What the transport calls as things arrive on one agent's stream. */
+/** The transport calls these when messages arrive on one agent's stream. */
 export interface AgentStream {
   message(message: AgentMessage): void;
   closed(): void;
 }
 
 /**
- * All agents that are connected. A session is a watch on its node's part of the state: it is sent
- * what commits assign to the node, and never anything that is not durable.
+ * All connected agents. A session is a watch on its node's part of the state: the server sends it
+ * the tasks that commits assign to the node, and only after they are durable.
  */
 export class AgentSessions {
   readonly #loop: () => ControlLoop;
@@ -51,7 +51,7 @@ export class AgentSessions {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #progressBoard: ProgressBoard;
-  /** Said hello; by the number that the node's row will name once it is theirs. */
+  /** Sessions after Hello; by the number that the node's row names once the node is theirs. */
   readonly #byNumber = new Map<number, AgentSession>();
   readonly #byNode = new Map<NodeId, AgentSession>();
   /** Equal machines are held once. */
@@ -73,7 +73,7 @@ export class AgentSessions {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly progressBoard: ProgressBoard;
-    /** Of agents that do not say what they want. */
+    /** Times for agents that request none. */
     readonly times?: LinkTimes | undefined;
   }) {
     this.#times = options.times ?? {};
@@ -85,7 +85,7 @@ export class AgentSessions {
     this.#progressBoard = options.progressBoard;
     this.#logger = options.logger;
     this.#takers = new Takers(options);
-    // Rows of an earlier run of the server must not be taken for a session of this one.
+    // A row of an earlier run of the server must not match a session of this one.
     this.#lastNumber = options.clock.nowMs() * 1_000;
     this.#closeSilent();
   }
@@ -104,7 +104,7 @@ export class AgentSessions {
     return session;
   }
 
-  /** A new stream came in. Its first message must be Hello, and soon. */
+  /** Accepts a new stream. Its first message must be Hello, within a time limit. */
   open(peer: AgentPeer): AgentStream {
     let session: AgentSession | undefined;
     let isOver = false;
@@ -163,7 +163,7 @@ export class AgentSessions {
     const hello = readHello(value, known, at);
     const own = readTimes(value);
     const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
-    const times = { ...this.#times, ...own }; // what the agent asks for counts first
+    const times = { ...this.#times, ...own }; // the agent's request takes precedence
     const ownHeartbeatMs = own.heartbeatMs;
     const wantsJobSpec = value.clusterAgent?.wantsJobSpec ?? value.wantsJobSpec;
     const link = { ...shared, peer, parts: value.parts, times, ownHeartbeatMs, wantsJobSpec };
@@ -174,7 +174,7 @@ export class AgentSessions {
       const known = AppError.from(error, "connect node");
       this.#byNumber.delete(number);
       this.#logger.warn({ node: hello.nodeId, reason: describeChain(known) }, "agent refused");
-      // A name that belongs to another agent stays so; anything else may pass.
+      // A name that belongs to another agent stays with it; other errors may pass.
       session.goodbye(known.message, known.code !== "permission_denied", known);
     });
     return session;
@@ -186,7 +186,7 @@ export class AgentSessions {
     const { stops } = answer;
     const unknown = stops.filter(({ jobId }) => this.#jobOf(jobId) === undefined).length;
     if (unknown > 0) {
-      // They ended and were removed while it was away, or their jobs were lost with the data.
+      // They ended and were removed while the agent was disconnected, or their jobs were lost with the data.
       this.#logger.warn(
         { node: session.nodeId, runs: unknown },
         "the agent stops runs of jobs that this server does not have",
@@ -250,7 +250,7 @@ export class AgentSessions {
   #report(session: AgentSession, reports: Reports): void {
     const events = readReports(reports);
     session.beginReport();
-    // Before the commit: it may hold the same run there again, and that must not be taken for the old one.
+    // Before the commit: it may assign the same held run again, which must not be confused with the old one.
     for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
     const { nodeId, number } = session;
     const nowMs = this.#clock.nowMs();
@@ -265,7 +265,7 @@ export class AgentSessions {
       );
   }
 
-  /** In the order of the reports: a node that gives tasks back has said before that it is sick. */
+  /** In the order of the reports: a node that returns tasks has reported before that it is unhealthy. */
   #reportHealth(session: AgentSession, sickness: string | undefined): void {
     logHealth(this.#logger, session.nodeId, sickness);
     const told = { sickness, nowMs: this.#clock.nowMs() };
@@ -297,7 +297,7 @@ export class AgentSessions {
     }
   }
 
-  /** An agent whose facts cannot be read is not turned away: its capacity is what counts. */
+  /** The server does not refuse an agent whose facts cannot be read: its capacity is enough. */
   #warnOfFacts(session: AgentSession, error: AppError): void {
     if (!session.refuseFacts()) return;
     const reason = describeChain(error);
@@ -334,7 +334,7 @@ export class AgentSessions {
       });
   }
 
-  /** Sends agents what a durable commit means for them. */
+  /** Sends agents the work of a durable commit. */
   committed({ changes }: Commit): void {
     const touched = new Set<AgentSession>();
     for (const change of changes) {
@@ -353,7 +353,7 @@ export class AgentSessions {
 
   /**
    * The session that the row names may have ended meanwhile. The one before it is over all the
-   * same: it would go on with an agent that no longer counts as connected.
+   * same: its agent no longer counts as connected.
    */
   #nodeConnected(id: NodeId, number: number): void {
     const before = this.#byNode.get(id);
@@ -374,8 +374,8 @@ export class AgentSessions {
   }
 
   /**
-   * One timer for all closes sessions that have gone silent. Time in which this process did not run
-   * does not count, for it heard nobody then; nor does a clock that was set.
+   * One timer for all sessions closes the silent ones. Time in which this process did not run
+   * does not count, because it read no message then. A change of the system's clock does not count either.
    */
   #closeSilent(): void {
     const dueMs = this.#clock.nowMs() + this.#lookMs;

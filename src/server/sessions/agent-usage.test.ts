@@ -19,14 +19,14 @@ const readBack = (usage: Usage | undefined): unknown => {
   return read?.kind === "ended" ? read.usage : "not an end";
 };
 
-test("what an agent measured reaches the core; what it does not know stays unknown", () => {
+test("measured usage reaches the core; unknown numbers stay unknown", () => {
   const all = { cpuUs: 1, wallUs: 2, maxRssKib: 3, majorFaults: 0 };
   expect(readBack(all)).toEqual(all);
   expect(readBack({ cpuUs: 0 })).toEqual({ cpuUs: 0 });
   expect(readBack(undefined)).toBeUndefined();
 });
 
-test("a number that cannot be counts as unknown, and the end is not lost for it", () => {
+test("an impossible number counts as unknown, and the end is not lost", () => {
   const bad: Pick<RunUsage, "cpuUs" | "wallUs" | "maxRssKib" | "majorFaults"> = {
     cpuUs: Number.NaN,
     wallUs: -1,
@@ -37,7 +37,7 @@ test("a number that cannot be counts as unknown, and the end is not lost for it"
   expect(readBack({ ...bad, cpuUs: 1.4 } as Usage)).toEqual({ cpuUs: 1 });
 });
 
-test("a long time is kept in whole milliseconds, so that it has a place in the columns", () => {
+test("a long time is stored in whole milliseconds, so that it fits the columns", () => {
   const exact = limits.usageExactUsMax;
   expect(readBack({ cpuUs: exact, wallUs: exact + 1 })).toEqual({
     cpuUs: exact,

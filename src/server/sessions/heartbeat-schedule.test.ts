@@ -5,7 +5,7 @@ import { HeartbeatSchedule } from "./heartbeat-schedule.ts";
 const SHORTEST = limits.heartbeatIntervalMs;
 const LONGEST = limits.heartbeatIntervalMsMax;
 
-/** Lets agents send heartbeats as they are told for a while; returns how many came in each second. */
+/** Simulates agents that follow their intervals; returns how many heartbeats arrive in each second. */
 function play(agents: number, seconds: number): number[] {
   const schedule = new HeartbeatSchedule();
   const perSecond = Array.from({ length: seconds }, () => 0);
@@ -22,7 +22,7 @@ function play(agents: number, seconds: number): number[] {
 }
 
 describe("intervals of heartbeats", () => {
-  test("few agents send theirs at the shortest interval", () => {
+  test("few agents send heartbeats at the shortest interval", () => {
     const schedule = new HeartbeatSchedule();
     for (let nowMs = 0; nowMs < 60_000; nowMs += 1_000) {
       expect(schedule.next(nowMs)).toBe(SHORTEST);
@@ -41,7 +41,7 @@ describe("intervals of heartbeats", () => {
     });
   }
 
-  test("those that are due within a quarter of a second take turns together", () => {
+  test("heartbeats due within a quarter of a second share a turn", () => {
     const schedule = new HeartbeatSchedule();
     const dueMs = Array.from({ length: 2_500 }, (_, at) => at + schedule.next(at));
     expect(dueMs.every((ms) => ms % 250 === 0)).toBe(true);

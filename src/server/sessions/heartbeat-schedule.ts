@@ -6,9 +6,9 @@ const TURN_MS = 250;
 
 /**
  * Spreads the heartbeats of all agents over time, so that many idle agents cost the server little
- * and never answer all at once: each takes the next free slot. While there are few, that is one
- * short interval away; with many the slots are taken further ahead, up to the longest interval. Those
- * whose slots are close to each other take turns together.
+ * and never answer all at once: each takes the next free slot. With few agents that slot is one
+ * short interval away; with many it is further ahead, up to the longest interval. Agents
+ * whose slots are close to each other share a turn.
  */
 export class HeartbeatSchedule {
   #lastSlotMs = 0;

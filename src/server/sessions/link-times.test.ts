@@ -52,7 +52,7 @@ test.each<[string, LinkTimes | undefined, Record<string, number>, [number, numbe
   expect(agent.goodbye).toBe("nothing was heard (retry true)");
 });
 
-test("an agent that wants what does not go together is refused for good, and is told why", async () => {
+test("the server refuses an agent with contradictory times for good, with the reason", async () => {
   const { agent } = await anAgent(undefined, { heartbeatMs: 8_000, silenceMs: 9_000 });
   expect(agent.goodbye).toContain("hello: a silence of 9s is too short for a heartbeat of 8s");
   expect(agent.goodbye).toContain("(retry false)");

@@ -24,7 +24,7 @@ async function aBusyNode(hello: Record<string, unknown> = {}) {
 const isState = (plane: TestPlane, state: string) =>
   eventually(async () => (await plane.operations.getNode("edge")).state === state, { what: state });
 
-/** In the steps in which the server looks who is silent. */
+/** Advances the clock in the steps in which the server checks for silence. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) {
     clock.advance(Math.min(left, 1_000));
@@ -33,17 +33,17 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
 }
 
 describe("a silent node", () => {
-  test("is lost when nothing was heard of it for the time that it has, not later", async () => {
+  test("is lost exactly when its time without a sign of life is over", async () => {
     const { plane, clock } = await aBusyNode();
     await pass(clock, limits.nodeLostAfterMs - 1);
     await isState(plane, "disconnected");
     const node = await plane.operations.getNode("edge");
-    expect(node.disconnectedAtMs).toBe(HELLO_AT); // it has said nothing since
+    expect(node.disconnectedAtMs).toBe(HELLO_AT); // its last message
     await pass(clock, 1);
     await isState(plane, "lost");
   });
 
-  test("whose stream ends in order has its time from then on", async () => {
+  test("whose stream ends cleanly has its full time from then on", async () => {
     const { plane, clock, agent } = await aBusyNode();
     await pass(clock, limits.heartbeatIntervalMs);
     agent.hangUp();
@@ -52,7 +52,7 @@ describe("a silent node", () => {
     expect(node.disconnectedAtMs).toBe(HELLO_AT + limits.heartbeatIntervalMs);
   });
 
-  test("whose stream breaks after a heartbeat was missed has its time from the last one", async () => {
+  test("whose stream breaks after a missed heartbeat has its time from the last one", async () => {
     const { plane, clock, agent } = await aBusyNode();
     await pass(clock, 2 * limits.heartbeatIntervalMs + 1);
     agent.hangUp();
@@ -70,7 +70,7 @@ describe("a node that keeps its tasks", () => {
     return scene;
   };
 
-  test("says so, and so do its tasks", async () => {
+  test("shows it, and so do its tasks", async () => {
     const { plane } = await away({ onLost: "keep" });
     const { operations } = plane;
     expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
@@ -81,7 +81,7 @@ describe("a node that keeps its tasks", () => {
     expect((await operations.getTask("1")).attempt).toBe(1);
   });
 
-  test("can be told to give them up", async () => {
+  test("can be set to give them up", async () => {
     const { plane } = await away({ onLost: "keep", lostAfterMs: 30_000 });
     const { operations } = plane;
     const set = await operations.setNode("edge", { onLost: "requeue" });
@@ -91,7 +91,7 @@ describe("a node that keeps its tasks", () => {
     expect(unset.onLost).toBe("keep");
   });
 
-  test("nonsense changes nothing", async () => {
+  test("invalid settings change nothing", async () => {
     const { plane } = await away({ onLost: "keep" });
     const { operations } = plane;
     const set = (settings: object) => operations.setNode("edge", settings);

@@ -15,8 +15,8 @@ interface Burst {
 }
 
 /**
- * Names in the log each node that goes away, is lost or returns. When many do so at once, the first
- * get a line each and the others one line together.
+ * Logs the name of each node that disconnects, is lost or returns. When many do so at once, the first
+ * have a line each and the others one line together.
  */
 export class NodeLog {
   readonly #logger: Logger;
@@ -25,7 +25,7 @@ export class NodeLog {
   readonly #bursts = new Map<Event, Burst>();
   #cancelTimer: (() => void) | undefined;
 
-  /** `nodes`: as they are at the start; nothing is said of these. */
+  /** `nodes`: the nodes at the start, which are not logged. */
   constructor(nodes: Iterable<Node>, options: { readonly logger: Logger; readonly clock: Clock }) {
     this.#logger = options.logger;
     this.#clock = options.clock;
@@ -90,14 +90,14 @@ export class NodeLog {
   }
 }
 
-/** An agent said how far its clock is ahead of the server's; 0: it agrees again. */
+/** An agent reported how far its clock is ahead of the server's; 0: it agrees again. */
 export function logClock(logger: Logger, node: NodeId, aheadMs: number): void {
   if (aheadMs === 0) return logger.info({ node }, "the node's clock agrees again");
   const text = "the node's clock differs from the server's; times are shifted by as much";
   return logger.warn({ node, clockOffsetMs: aheadMs }, text);
 }
 
-/** An agent said why it cannot start processes; undefined: it can again. */
+/** An agent reported why it cannot start processes; undefined: it can again. */
 export function logHealth(logger: Logger, node: NodeId, sickness: string | undefined): void {
   if (sickness === undefined) return logger.info({ node }, "node is healthy again");
   return logger.warn({ node, sickness }, "node is unhealthy");

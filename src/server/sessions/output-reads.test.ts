@@ -47,7 +47,7 @@ test("the parts of an answer come as they arrive, packed or not, until the last"
   expect(clock.timers).toBe(0);
 });
 
-test("a part that unpacks to more than was asked for, or to nothing, is refused", () => {
+test("rejects a part that unpacks to more than the request, or to nothing", () => {
   const { reads, read } = aNode();
   read();
   const [encoding = "gzip"] = ENCODINGS;
@@ -79,7 +79,7 @@ test("the limit counts progress: a reader waits while others are served, but not
   await expect(late.done).rejects.toThrow("in time");
 });
 
-test("a node that sends nothing at all is given up after the limit", async () => {
+test("gives up a node that sends nothing after the limit", async () => {
   const { clock, read } = aNode();
   const { done } = read();
   clock.advance(limits.outputWaitMsMax);

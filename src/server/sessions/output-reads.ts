@@ -20,7 +20,7 @@ export interface OutputRange {
 interface Reading {
   readonly waitMs: number;
   readonly sinceMs: number;
-  /** That have come and were not taken. */
+  /** Chunks that arrived and that the reader has not read. */
   readonly chunks: OutputChunk[];
   error: AppError | undefined;
   wake: () => void;
@@ -35,7 +35,7 @@ export class OutputReads {
   readonly #takesCancels: boolean;
   readonly #readings = new Map<number, Reading>();
   #lastRequest = 0;
-  /** When the last chunk came, of whichever. */
+  /** When the last chunk of any request arrived. */
   #heardMs = 0;
 
   constructor(options: {
@@ -51,7 +51,7 @@ export class OutputReads {
     this.#takesCancels = options.takesCancels;
   }
 
-  /** The chunks that answer one request, as they come. */
+  /** The chunks of one request, as they arrive. */
   async *read(range: OutputRange, signal: AbortSignal): AsyncGenerator<OutputChunk> {
     if (this.#readings.size >= limits.outputRequestsPerSessionMax) {
       const text = `too many readers of output on node ${this.#nodeId}; try again later`;
@@ -87,7 +87,7 @@ export class OutputReads {
   arrived(chunk: OutputChunk): void {
     this.#heardMs = this.#clock.nowMs();
     const reading = this.#readings.get(chunk.request);
-    if (reading === undefined) return; // it came too late, or nobody asked
+    if (reading === undefined) return; // too late, or no such request
     chunk.data = unpack(chunk.encoding, chunk.data, limits.outputChunkBytesMax);
     reading.chunks.push(chunk);
     reading.cancelTimer();
@@ -126,7 +126,7 @@ export class OutputReads {
     return reading;
   }
 
-  /** Counts progress: a reader whose turn has not come waits while others get theirs. */
+  /** Counts progress of the whole agent: a reader may wait while the agent serves others. */
   #limit(reading: Reading): void {
     const limitMs = reading.waitMs + limits.outputWaitMsMax;
     reading.cancelTimer = this.#clock.after(limitMs, () => {

@@ -12,7 +12,7 @@ import { AgentSession } from "./agent-session.ts";
 
 const RUN = { jobId: jobId(1), index: 0, attempt: 1 };
 
-test("an agent that neither begins nor gives back a held run owes it, until it does", () => {
+test("an agent owes a held run until it begins or returns it", () => {
   const clock = new FakeClock();
   const peer = { principal: LOCAL, send: () => undefined, close: () => undefined };
   const session = new AgentSession(
@@ -24,14 +24,14 @@ test("an agent that neither begins nor gives back a held run owes it, until it d
   expect(session.owesReturns(late)).toBe(false);
   session.takeBack(RUN);
   expect([session.owesReturns(late - 1), session.owesReturns(late)]).toEqual([false, true]);
-  session.runEnded(RUN); // it gave the run back
+  session.runEnded(RUN); // it returned the run
   expect(session.owesReturns(late)).toBe(false);
   session.takeBack(RUN);
   session.taskChanged(RUN, { kind: "running", nodeId: nodeId("a") } as never, undefined); // it began
   expect(session.owesReturns(late)).toBe(false);
 });
 
-/** An agent that says what it has read up to when the test wants it to. */
+/** An agent that acknowledges what it has read when the test says so. */
 class HoldingAgent extends FakeAgent {
   #marksRead = 0;
   #seq = 0;
@@ -76,7 +76,7 @@ const returned = (job: number, heldAtMs: number) => ({
 });
 const aJob = (script: string) => ({ spec: { script, resources: { cpu: 1 } } });
 
-test("a run that comes back and is held again by the same commit is sent again", async () => {
+test("a run that one commit returns and assigns as held again is sent again", async () => {
   const { plane } = await aPlane();
   const agent = new HoldingAgent(plane);
   agent.hello("w1", { capacity: { cpu: 1_000 }, canHold: true, parts: { encodings: [] } });

@@ -23,7 +23,7 @@ describe("agents that are silent", () => {
     expect(alive.told.filter((line) => line === "heartbeat").length).toBe(6);
   });
 
-  test("time in which the server itself did not run is no silence of its agents", async () => {
+  test("time in which the server itself did not run does not count as silence", async () => {
     const { plane, clock } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
@@ -53,7 +53,7 @@ describe("agents that are silent", () => {
     expect(rare.goodbye).toContain("nothing was heard");
   });
 
-  test("bytes of a message that has not arrived yet keep a session, and their end does not", async () => {
+  test("bytes of an incomplete message keep a session; when they stop, it ends", async () => {
     const { plane, clock } = await openPlane();
     const [thin, dead] = [new FakeAgent(plane), new FakeAgent(plane)];
     thin.hello("w1");
@@ -74,7 +74,7 @@ describe("agents that are silent", () => {
     expect(thin.goodbye).toContain("nothing was heard");
   });
 
-  test("a hello may take long while its bytes come, but not for ever", async () => {
+  test("a hello may take long while its bytes arrive, but not for ever", async () => {
     const { plane, clock } = await openPlane();
     const agents = [new FakeAgent(plane), new FakeAgent(plane)] as const;
     for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {

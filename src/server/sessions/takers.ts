@@ -6,9 +6,9 @@ import type { ControlLoop } from "../loop/control-loop.ts";
 import type { TakeOffer } from "./taking.ts";
 
 /**
- * Agents that speak for clusters, and take what is offered to these. What an agent takes reaches it
- * like anything that is assigned to a node. Nobody asks again and again: agents say what room they
- * have, and get tasks when there are some.
+ * Agents of clusters, which accept offered tasks. The server sends an agent its accepted tasks
+ * like tasks assigned to a node. No agent polls: agents report their free capacity,
+ * and receive tasks when there are some.
  */
 export class Takers {
   readonly #loop: () => ControlLoop;
@@ -31,19 +31,19 @@ export class Takers {
     }
   }
 
-  /** Something was offered to the cluster. */
+  /** A task was offered to the cluster. */
   offered(cluster: string): void {
     for (const session of this.#byCluster.get(cluster) ?? []) this.wake(session);
   }
 
-  /** What was offered and kept back may be taken now. */
+  /** Offered tasks that were held back may be accepted now. */
   released(): void {
     for (const sessions of this.#byCluster.values()) {
       for (const session of sessions) this.wake(session);
     }
   }
 
-  /** The agent has room, or there is something to take. */
+  /** The agent has free capacity, or there are offered tasks. */
   wake(session: AgentSession): void {
     const offer = session.isClosed ? undefined : session.taking.begin();
     if (offer === undefined) return;

@@ -4,7 +4,7 @@ import { Taking } from "./taking.ts";
 
 const room = (tasks: number) => ({ tasks, free: {} });
 
-test("an agent takes what it offered, and nothing before it has said what it takes", () => {
+test("an agent accepts as much as it reported, and nothing before its first report", () => {
   const taking = new Taking();
   expect(taking.begin()).toBeUndefined();
   taking.offer({ seen: 0, room: room(0) });
@@ -14,7 +14,7 @@ test("an agent takes what it offered, and nothing before it has said what it tak
   expect(taking.begin()).toBe(offer);
 });
 
-test("an offer made before the last starts arrived does not count", () => {
+test("a report made before the last starts arrived does not count", () => {
   const taking = new Taking();
   taking.given(3);
   taking.offer({ seen: 2, room: room(5) });
@@ -23,7 +23,7 @@ test("an offer made before the last starts arrived does not count", () => {
   expect(taking.begin()).toBeDefined();
 });
 
-test("after a round the room that is left counts, with the starts of that round", () => {
+test("after a round the remaining capacity counts, with the starts of that round", () => {
   const taking = new Taking();
   const offer = { seen: 0, room: room(5) };
   taking.offer(offer);
@@ -32,7 +32,7 @@ test("after a round the room that is left counts, with the starts of that round"
   expect(taking.begin()).toEqual({ seen: 2, room: room(3) });
 });
 
-test("one round at a time; one that took nothing is followed by another only if somebody asked", () => {
+test("one round at a time; after an empty round another one follows only on request", () => {
   const taking = new Taking();
   const offer = { seen: 0, room: room(5) };
   taking.offer(offer);
@@ -45,7 +45,7 @@ test("one round at a time; one that took nothing is followed by another only if 
   expect(taking.begin()).toBeDefined();
 });
 
-test("what an agent says during a round is not overwritten by its end", () => {
+test("the end of a round does not overwrite a report made during it", () => {
   const taking = new Taking();
   const offer = { seen: 0, room: room(1) };
   taking.offer(offer);
@@ -56,7 +56,7 @@ test("what an agent says during a round is not overwritten by its end", () => {
   expect(taking.begin()).toBe(newer);
 });
 
-test("after a round that failed another can begin", () => {
+test("after a failed round another can begin", () => {
   const taking = new Taking();
   taking.offer({ seen: 0, room: room(1) });
   taking.begin();

@@ -1,13 +1,13 @@
 import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
 
-/** What the agent of a cluster would take, when it had seen so many starts. */
+/** The capacity that the agent of a cluster reports, after it had seen so many starts. */
 export interface TakeOffer {
   readonly seen: number;
   readonly room: TakeCapacity;
 }
 
 /**
- * How the agent of a cluster takes tasks, one round at a time:
+ * How the agent of a cluster accepts tasks, one round at a time:
  *
  *   idle --begin--> taking --begin--> asked-again
  *    ^                |                    |
@@ -20,17 +20,17 @@ export class Taking {
   #offer: TakeOffer | undefined;
   #startsGiven = 0;
 
-  /** The agent says what it would take; that replaces what it said before. */
+  /** The agent reports how much it would accept; this replaces its earlier report. */
   offer(offer: TakeOffer): void {
     this.#offer = offer;
   }
 
-  /** So many starts are sent to the agent. */
+  /** The server sends so many starts to the agent. */
   given(count: number): void {
     this.#startsGiven += count;
   }
 
-  /** Begins a round with what the agent would take; undefined: nothing, or a round goes on. */
+  /** Begins a round with the capacity that the agent reported; undefined: none, or a round is under way. */
   begin(): TakeOffer | undefined {
     if (this.#round !== "idle") {
       this.#round = "asked-again";
@@ -38,18 +38,18 @@ export class Taking {
     }
     const offer = this.#offer;
     if (offer === undefined || offer.room.tasks === 0) return undefined;
-    // It said so before it got its last starts: another offer follows.
+    // The report is older than the agent's last starts: another one follows.
     if (offer.seen !== this.#startsGiven) return undefined;
     this.#round = "taking";
     return offer;
   }
 
-  /** Of what it offered in this round, so many were taken and so much room is left. Whether there may be more. */
+  /** Ends a round: so many tasks were accepted and so much capacity is left. Returns whether there may be more. */
   end(offer: TakeOffer, taken: number, left: TakeCapacity): boolean {
     const wasAskedAgain = this.#round === "asked-again";
     this.#round = "idle";
     this.given(taken);
-    if (this.#offer !== offer) return true; // it said something meanwhile
+    if (this.#offer !== offer) return true; // the agent sent a new report meanwhile
     this.#offer = { room: left, seen: offer.seen + taken };
     return taken > 0 || wasAskedAgain;
   }
