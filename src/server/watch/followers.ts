@@ -20,23 +20,23 @@ type Hear = (event: FollowedEvent) => void;
 interface FollowersOptions {
   readonly source: WatchSource;
   readonly soon: (run: () => void) => void;
-  /** All followers have heard this commit, or there are none. */
+  /** All followers have received this commit, or there are none. */
   readonly heard: (published: Published) => void;
 }
 
 /**
- * Those in this process who hear every event, before any watch is sent it. A commit may have 20,000 events: they
- * are told in slices, between which commands are decided. Commits that are not heard to the end are bounded: beyond that
- * the next one waits for them.
+ * Followers: parts of this process that receive every event, before any watch does. A commit may have 20,000 events:
+ * followers receive them in slices, between which the loop decides commands. The number of pending events is bounded:
+ * beyond it the next commit waits for them.
  */
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #all = new Set<Hear>();
   /** Oldest first. */
   readonly #unheard: Published[] = [];
-  /** The entry of the first of them that is told next. */
+  /** The entry of the first of them that is sent next. */
   #entry = 0;
-  /** Entries of commits that are not heard to the end. */
+  /** Entries of commits that followers have not fully received. */
   #behind = 0;
   #isScheduled = false;
   #waiting: (() => void)[] = [];
@@ -45,13 +45,13 @@ export class Followers {
     this.#options = options;
   }
 
-  /** The first commit that is not heard to the end; undefined: all are. */
+  /** The first commit that followers have not fully received; undefined: they have received all. */
   get unheard(): Published | undefined {
     return this.#unheard[0];
   }
 
   add(hear: Hear): void {
-    this.#tell(Number.POSITIVE_INFINITY); // of what was before it came it hears nothing
+    this.#tell(Number.POSITIVE_INFINITY); // a new follower receives no earlier event
     this.#all.add(hear);
   }
 
@@ -68,7 +68,7 @@ export class Followers {
     this.#tell(Math.max(limits.followedEventsPerSliceMax, tooMany));
   }
 
-  /** Resolves when all that was published until now is heard. */
+  /** Resolves when followers have received everything published until now. */
   caughtUp(): Promise<void> {
     if (this.#unheard.length === 0) return Promise.resolve();
     return new Promise((resolve) => {

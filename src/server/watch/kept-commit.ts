@@ -15,15 +15,15 @@ export type ShownChange = Exclude<
 >;
 
 /**
- * A commit in the history of the watch hub. Of a job that was just submitted it holds only the id:
- * the job's row still says what it said then, and the history would otherwise hold a hundred
- * thousand queued jobs that the state itself keeps folded.
+ * A commit in the history of the watch hub. It holds only the id of a job that was just submitted:
+ * the job's row has not changed since, and the history would otherwise hold a hundred
+ * thousand queued jobs that the state itself holds folded.
  */
 export interface KeptCommit extends Pick<
   Commit,
   "before" | "revision" | "loads" | "statuses" | "removedFrom"
 > {
-  /** Of the whole commit, also changes that watchers do not see. */
+  /** Number of changes of the whole commit, also of those that watchers do not see. */
   readonly changeCount: number;
   /** About how much memory it holds. */
   readonly bytes: number;
@@ -40,12 +40,12 @@ export interface KeptCommit extends Pick<
   readonly jobSizes: Float64Array;
 }
 
-/** Says where blocks of events end: one has few events, and few bytes unless one event is larger. */
+/** Decides where blocks of events end: a block has few events, and few bytes unless one event is larger. */
 export class BlockCutter {
   #events = 0;
   #bytes = 0;
 
-  /** Adds an event; whether it begins another block. */
+  /** Adds an event; returns whether it begins another block. */
   add(bytes: number): boolean {
     const isFull =
       this.#events >= limits.watchBlockEventsMax || this.#bytes >= limits.watchBlockBytesMax;
@@ -109,7 +109,7 @@ export function jobBytes({ work, env, labels, request, select }: JobSpec): numbe
   return bytes;
 }
 
-/** How the job at a position stood; undefined: it was removed since, and its submission is lost. */
+/** The job at a position, as it was; undefined: it was removed since, and its submission is lost. */
 export function snapshotAt(
   { jobIds, snapshots, jobRevisions }: KeptCommit,
   at: number,
@@ -131,7 +131,7 @@ const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
   job.changedBy === undefined &&
   progress.counts.pending === taskTotalIn(job.spec, progress);
 
-/** That it was released shows no event. */
+/** A release of a job is not an event. */
 function submission(job: Job | undefined, at: Revision): JobSnapshot | undefined {
   if (job === undefined) return undefined;
   const progress = freshProgress(job.spec);

@@ -14,7 +14,7 @@ import type { WatchFilter } from "./watch-filter.ts";
 import type { WatchFormat, WatchPacking } from "./watch-format.ts";
 
 interface Selection {
-  /** "plain": packing gains nothing, and what it was made of is sent. */
+  /** "plain": packing gains nothing, and the hub sends the plain bytes. */
   readonly bytes: Buffer | "plain";
   /** The first block after it. */
   readonly next: number;
@@ -23,11 +23,11 @@ interface Selection {
 interface Wanted {
   readonly format: WatchFormat;
   readonly filter: WatchFilter;
-  /** Only what came later: of a watch that began in the middle of the commit. */
+  /** Only later events: for a watch that began in the middle of the commit. */
   readonly after: Revision | undefined;
 }
 
-/** Watches with the same key get the same of a commit. */
+/** Watches with the same key get the same events of a commit. */
 const keyOf = ({ filter, after }: Omit<Wanted, "format">): string =>
   after === undefined ? filter.key : `${filter.key}@${after}`;
 
@@ -37,14 +37,14 @@ interface Selected extends Selection {
   readonly block: RenderedBlock;
 }
 
-/** What watches of one format get that have come to one block of a commit; packed, also of those after it. */
+/** The bytes of one block of a commit in one format; packed, they may include blocks after it. */
 export class RenderedBlock {
-  /** Each event, once somebody wanted it. */
+  /** Each event, rendered when a watch first wants it. */
   readonly parts: (Buffer | undefined)[] = [];
   /** The events that pass a filter, one after the other. */
   readonly selections = new Map<string, Selection>();
   bytes = 0;
-  /** How many watches have sent it and wait until the network has it. */
+  /** How many watches have sent it and wait for the network. */
   pins = 0;
   /** Of those, the watches that have not been ended. */
   live = 0;
@@ -66,8 +66,8 @@ export class RenderedBlock {
 type BlockList = (RenderedBlock | undefined)[];
 
 /**
- * Events as bytes, rendered once for all watches of a format. Bounded: the oldest blocks go first,
- * except those that are on their way to a reader, whose memory would not come back.
+ * Events as bytes, rendered once for all watches of a format. Bounded: evicts the oldest blocks first,
+ * except those under way to a reader, whose memory it could not free.
  */
 export class RenderedEvents {
   readonly #source: WatchSource;
@@ -78,7 +78,7 @@ export class RenderedEvents {
   #renders = 0;
   #packs = 0;
   #packedBytes = 0;
-  /** What may be done until others have their turn. */
+  /** The work left before other work has its turn. */
   #slice = { rendersMax: 0, packedBytesMax: 0 };
 
   constructor(source: WatchSource) {
@@ -226,7 +226,7 @@ export class RenderedEvents {
     this.#bytes += by;
   }
 
-  /** Evicts blocks nobody waits for, oldest first, when there are too many; how many bytes stay. */
+  /** Evicts blocks that no watch waits for, oldest first, when there are too many; returns the remaining bytes. */
   makeRoom(): { readonly bytes: number; readonly live: number } {
     if (this.#bytes <= limits.watchRenderedBytesFull) return { bytes: this.#bytes, live: 0 };
     for (const block of this.#blocks) {
@@ -237,7 +237,7 @@ export class RenderedEvents {
     return { bytes: this.#bytes, live: this.#liveBytes() };
   }
 
-  /** Of blocks that a watch waits for which has not been ended. */
+  /** Bytes of blocks that a watch waits for; ended watches do not count. */
   #liveBytes(): number {
     if (this.#bytes <= limits.watchRenderedBytesFull) return 0;
     let bytes = 0;
@@ -251,7 +251,7 @@ export class RenderedEvents {
     block.leave();
   }
 
-  /** Everybody has read everything: only blocks that are still on their way stay. */
+  /** All watches have read everything: keeps only blocks that are still under way. */
   clear(): void {
     for (const block of this.#blocks) {
       if (block.pins > 0) continue;

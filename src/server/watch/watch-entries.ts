@@ -9,7 +9,7 @@ import { showClusterRow } from "../views/show-cluster-row.ts";
 import type { WatchEventView } from "../views/views.ts";
 import type { WatchFilter, WatchKind } from "./watch-filter.ts";
 
-/** What an event shows beside its commit. */
+/** Current state that an event shows in addition to its commit. */
 export interface WatchSource {
   /** The job as it is now, or undefined when it was removed. */
   readonly jobOf: JobLookup;
@@ -21,7 +21,7 @@ export interface WatchSource {
 /** An event of a commit: a change, or the position of a job. */
 export type WatchEntry = ShownChange | number;
 
-/** The entries of a commit, cut into blocks of bounded size: what is rendered and sent at once. */
+/** The entries of a commit, cut into blocks of bounded size. The hub renders and sends a block at once. */
 export interface EntryList {
   /** By their revisions. */
   readonly entries: readonly WatchEntry[];
@@ -79,8 +79,8 @@ function merge(commit: KeptCommit): InOrder {
 }
 
 /**
- * Rows that a later change of the same commit replaced or removed are not shown: beside the job as it
- * stood at the end of the commit they could show an end that never was. That something was removed is.
+ * Leaves out rows that a later change of the same commit replaced or removed: beside the job's
+ * status at the end of the commit they could show an end that never was. Removals themselves are shown.
  */
 function replacedIn({ changes, removedFrom }: KeptCommit): (change: ShownChange) => boolean {
   const last = new Map<string, ShownChange>();
@@ -140,7 +140,7 @@ function firstAfter(revisions: readonly Revision[], after: Revision, from: numbe
   return low;
 }
 
-/** Of the last entry before a block: who has seen all blocks before it has seen all up to there. */
+/** Revision of the last entry before a block: a watch that has seen all earlier blocks has seen all up to it. */
 export function revisionBefore(commit: KeptCommit, block: number): Revision {
   const { starts, revisions } = entriesOf(commit);
   const start = starts[block];
@@ -198,7 +198,7 @@ function groupOf(
   return at === undefined ? undefined : groupAt(commit, at, source.jobOf);
 }
 
-/** Whether any entry may be wanted: cheap, for watchers that read what they missed. */
+/** Whether any entry may pass the filter: cheap, for watches that catch up. */
 export function mayConcern(commit: KeptCommit, { kinds, jobId, group }: WatchFilter): boolean {
   if (jobId !== undefined) return commit.jobIds.includes(jobId) || removes(commit, jobId);
   if (kinds.has("job") && commit.jobIds.length > 0) return true;

@@ -4,16 +4,16 @@ import { WATCHED_NAMES, type WatchedName } from "../../core/state/tables/tables.
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { WatchQuery } from "../operations/operations.ts";
 
-/** A kind of event is a table that says so. */
+/** The kinds of events: tables that are marked as such. */
 export type WatchKind = WatchedName;
 export const WATCH_KINDS: readonly WatchKind[] = WATCHED_NAMES;
 
-/** Those of who asks for none: what clients of one door say of objects is only for that door. */
+/** The kinds of a watch that names none: notes of the clients of one door are only for that door. */
 export const USUAL_KINDS: readonly Exclude<WatchKind, "nexus">[] = WATCH_KINDS.filter(
   (kind) => kind !== "nexus",
 );
 
-/** The events that a watch asks for. Two watches with the same key get the same events. */
+/** The events that a watch requests. Two watches with the same key get the same events. */
 export interface WatchFilter {
   readonly key: string;
   readonly kinds: ReadonlySet<WatchKind>;

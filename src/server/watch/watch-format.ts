@@ -30,13 +30,13 @@ export interface WatchSink {
    * `taken` once, when the network has them or the reader is gone.
    */
   send(parts: readonly Buffer[], taken: () => void): void;
-  /** The watch is over; `error.revision` is where it can be resumed. The reader has a while to read it. */
+  /** The watch is over; it can resume from `error.revision`. The reader has a while to read this. */
   end(error: AppError): void;
-  /** After `end`: others need the memory that the reader holds, and it must not be waited for. */
+  /** After `end`: cuts the reader off at once, because others need the memory that it holds. */
   cut(): void;
 }
 
-/** Whose watch it is: callers share the places for watches. */
+/** The owner of a watch: callers share the places for watches. */
 export interface WatchCaller {
   /** The same object for all calls of one connection. */
   readonly connection: object;
@@ -45,28 +45,28 @@ export interface WatchCaller {
 }
 
 export interface OpenWatch {
-  /** Sends nothing more and gives its place back. */
+  /** Sends nothing more and frees its place. */
   close(): void;
-  /** The same, and tells the reader why and from which revision it can go on. */
+  /** The same, and sends the reader the reason and the revision to resume from. */
   end(error: AppError): void;
   /**
-   * To be called in equal intervals. Tells an idle reader up to which revision it has seen all, and
-   * drops one that has taken nothing since the last beat although more waits. Returns whether
-   * anything was sent: if not, the link may need a sign of life.
+   * Call this at equal intervals. Sends an idle reader the revision up to which it has seen all, and
+   * drops a reader that has read nothing since the last beat although more waits. Returns whether
+   * it sent anything: if not, the link may need a sign of life.
    */
   beat(): boolean;
 }
 
-/** Somebody in this process who hears of everything. */
+/** A part of this process that receives every event. */
 export interface EventFollower {
-  /** All up to here was told. */
+  /** The follower has received everything up to this revision. */
   readonly revision: Revision;
-  /** Resolves when all that was published until now was told. */
+  /** Resolves when the follower has received everything published until now. */
   caughtUp(): Promise<void>;
   close(): void;
 }
 
-/** As watches are sent it. A job is shown when somebody looks: most only want to know which one it is. */
+/** The event as watches receive it. A job is rendered on access: most followers need only its id. */
 export type FollowedEvent =
   | Exclude<WatchEventView, { kind: "job" }>
   | (Extract<WatchEventView, { kind: "job" }> & {

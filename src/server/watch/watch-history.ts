@@ -32,7 +32,7 @@ export class WatchHistory {
     return this.#bytes;
   }
 
-  /** How many commits are in memory, also those that are about to go. */
+  /** How many commits are in memory, also those about to be dropped. */
   get held(): number {
     return this.#commits.length;
   }
@@ -51,7 +51,7 @@ export class WatchHistory {
     return kept;
   }
 
-  /** Drops the oldest commits. `unread` is asked for the first place that a watch is still to read: from there on more are kept. */
+  /** Drops the oldest commits. `unread` returns the first place that a watch has not read: from there on more are retained. */
   drop(unread: () => number): void {
     const { watchHistoryChangesMax, watchHistoryBytesKept, watchHistoryBytesMax } = limits;
     const isFull = (bytesMax: number): boolean =>
@@ -87,7 +87,7 @@ export class WatchHistory {
     return from < this.#compacted ? this.#compacted : from;
   }
 
-  /** Where the first commit after a revision is, or will be. Throws when that cannot be told. */
+  /** The place of the first commit after a revision, also of a future one. Throws when it is not known. */
   placeAfter(from: Revision): number {
     if (from > this.#latest) {
       throw new AppError(

@@ -12,7 +12,7 @@ import { aCommit, aHub, aJob, aReader, jobs, submitted, watch } from "../testing
 describe("slow readers", () => {
   const bytesOf = (events: readonly WatchEventView[]): number => JSON.stringify(events).length;
 
-  test("one that takes nothing is sent a bounded number of bytes, and more when it reads", () => {
+  test("the hub sends a reader that reads nothing a bounded number of bytes, and more when it reads", () => {
     const { hub, settle } = aHub();
     const slow = watch(hub, {}, aReader(false));
     hub.publish(aCommit(1, jobs(5_000)));
@@ -26,7 +26,7 @@ describe("slow readers", () => {
     expect(slow.events).toHaveLength(5_001);
   });
 
-  test("one that takes nothing between two beats is dropped, with where to resume", () => {
+  test("a reader that reads nothing between two beats is dropped, with the revision to resume from", () => {
     const { hub, settle } = aHub();
     const slow = watch(hub, {}, aReader(false));
     hub.publish(aCommit(1));
@@ -80,12 +80,12 @@ describe("slow readers", () => {
     return { slow, ended };
   }
 
-  test("when they hold nearly all there is, the slowest learn where to resume", () => {
+  test("when they hold nearly all memory, the slowest are ended with the revision to resume from", () => {
     const { slow, ended } = crowd((all) => {
       for (const { ends, take } of all) if (ends.length > 0) take();
     });
     expect(ended.length).toBeGreaterThan(10);
-    expect(ended).toEqual(slow.slice(0, ended.length)); // who waited longest
+    expect(ended).toEqual(slow.slice(0, ended.length)); // those that waited longest
     for (const [at, { events, ends, cuts }] of ended.entries()) {
       expect(ends).toMatchObject([{ code: "exhausted" }]);
       // Exactly behind what it was sent.
@@ -96,7 +96,7 @@ describe("slow readers", () => {
     }
   });
 
-  test("one that does not read why it was ended is cut off when all memory is held", () => {
+  test("an ended reader that does not read the reason is cut off when all memory is held", () => {
     const { ended } = crowd((all) => {
       for (const { cuts, take } of all) if (cuts.length > 0) take();
     });
@@ -118,7 +118,7 @@ describe("slow readers", () => {
 });
 
 describe("bookmarks", () => {
-  test("an idle watch learns how far it is, and only when that is news", () => {
+  test("an idle watch receives a bookmark, and only when that is news", () => {
     const { hub, settle } = aHub(5);
     const idle = watch(hub, { jobId: "99" });
     settle();
@@ -176,7 +176,7 @@ describe("limits and ends", () => {
     expect(hub.watchers).toBe(limits.watchesMax);
   });
 
-  test("a place that was given back can be taken again", () => {
+  test("a freed place can be taken again", () => {
     const { hub } = aHub();
     const watches = Array.from({ length: limits.watchesPerConnectionMax }, () => watch(hub));
     expect(() => watch(hub)).toThrow(/on one connection/);
@@ -210,7 +210,7 @@ describe("limits and ends", () => {
   });
 });
 
-test("a follower hears every event before any watch, from when it came until it leaves", () => {
+test("a follower receives every event before any watch, from its start to its end", () => {
   const { hub, settle } = aHub(10);
   hub.publish(aCommit(11));
   const heard: number[] = [];
@@ -226,7 +226,7 @@ test("a follower hears every event before any watch, from when it came until it 
   expect(heard).toHaveLength(3);
 });
 
-test("a follower is told which job it is and whether it ended, and sees it as watches do", () => {
+test("a follower receives the id of a job and whether it ended, and can render it like watches", () => {
   const { hub, settle } = aHub();
   const heard: FollowedEvent[] = [];
   hub.follow((event) => void heard.push(event));
@@ -247,7 +247,7 @@ describe("followers of a commit with more events than a slice", () => {
     return { heard, following: hub.follow(({ revision }) => void heard.push(revision)) };
   };
 
-  test("hear it in slices, and no watch is sent what they have not heard", async () => {
+  test("receive it in slices, and no watch receives an event before them", async () => {
     const { hub, slice, settle } = aHub(10);
     const { heard, following } = follow(hub);
     const reader = watch(hub);
@@ -289,7 +289,7 @@ describe("followers of a commit with more events than a slice", () => {
     expect(heard).toEqual(heard.toSorted((a, b) => a - b));
   });
 
-  test("that leave or come meanwhile hear nothing twice, and leave nobody waiting", () => {
+  test("that leave or join meanwhile receive nothing twice, and block nobody", () => {
     const { hub, settle } = aHub(10);
     const first = follow(hub);
     const reader = watch(hub);

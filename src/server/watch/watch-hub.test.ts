@@ -11,7 +11,7 @@ import type { WatchHub } from "./watch-hub.ts";
 import { aCommit, aHub, aJob, aReader, jobs, submitted, watch } from "../testing/watch-hub.ts";
 
 describe("resume", () => {
-  test("a watch goes on after the revision it saw last, without gap or repeat", () => {
+  test("a watch resumes after the revision it saw last, without gap or repeat", () => {
     const { hub, settle } = aHub(10);
     for (const at of [11, 12, 13]) hub.publish(aCommit(at));
     const resumed = watch(hub, { afterRevision: 11 });
@@ -34,7 +34,7 @@ describe("resume", () => {
     expect(revisions()).toEqual([11, 12]);
   });
 
-  test("too old a revision is refused, as is one from the future", () => {
+  test("a revision that is too old is rejected, as is one from the future", () => {
     const { hub } = aHub(10);
     hub.publish(aCommit(11, jobs(limits.watchHistoryChangesMax)));
     hub.publish(aCommit(12));
@@ -63,7 +63,7 @@ describe("resume", () => {
       expect(() => watch(hub, { afterRevision: 85 })).not.toThrow();
     });
 
-    test("more is kept while a watch has not read it", () => {
+    test("more is retained while a watch has not read it", () => {
       const { hub, settle } = aHub();
       const reader = watch(hub);
       for (let at = 1; at <= 60; at++) publish(hub, at);
@@ -76,7 +76,7 @@ describe("resume", () => {
       expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
     });
 
-    test("no more is kept for watches that have read all but the latest", () => {
+    test("no more is retained for watches that have read all but the latest", () => {
       const { hub, slice, settle } = aHub();
       const reader = watch(hub);
       settle();
@@ -89,7 +89,7 @@ describe("resume", () => {
       expect(reader.revisions()).toHaveLength(61);
     });
 
-    test("and no more than the most, though a watch has not read it", () => {
+    test("and never beyond the limit, although a watch has not read it", () => {
       const { hub, settle } = aHub();
       const { ends } = watch(hub);
       for (let at = 1; at <= 70; at++) publish(hub, at);
@@ -108,7 +108,7 @@ describe("resume", () => {
     expect(hub.costs.historyCommits).toBeLessThanOrEqual(2 * kept);
   });
 
-  test("a watch that its door ends tells from where to go on", () => {
+  test("a watch that its door ends has the revision to resume from", () => {
     const { hub, settle } = aHub(10);
     const { ends, ...open } = watch(hub);
     hub.publish(aCommit(11));
@@ -118,7 +118,7 @@ describe("resume", () => {
     expect(hub.watchers).toBe(0);
   });
 
-  test("a job is shown as it was submitted, whatever became of it since", () => {
+  test("a job is shown as it was submitted, whatever its state is now", () => {
     const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
     const now: Job = { ...aJob(), closed };
     const { hub, settle } = aHub(0, () => now);
@@ -132,7 +132,7 @@ describe("resume", () => {
     expect(states).toEqual(["sync", "pending", "cancelled"]);
   });
 
-  test("the submission of a removed job is no longer kept", () => {
+  test("the submission of a removed job is no longer retained", () => {
     const { hub, settle } = aHub(0, (id) => (id === 1 ? undefined : aJob(id)));
     hub.publish(aCommit(1));
     hub.publish(aCommit(2, [aJob(2)]));
@@ -195,7 +195,7 @@ describe("costs", () => {
     expect([ofNodes, ...idle].every(({ events }) => events.length === 1)).toBe(true);
   });
 
-  test("every kind can be asked for by itself, and other tables are no events", () => {
+  test("a watch can request each kind by itself, and other tables are no events", () => {
     const { hub, settle } = aHub();
     const kinds = ["job", "task", "node", "group"] as const;
     const watches = kinds.map((kind) => watch(hub, { kinds: [kind] }));

@@ -54,9 +54,9 @@ export class WatchHub {
   /** In the order of their turns. */
   readonly #queued = new Set<Watcher>();
   readonly #blocked = new Set<Watcher>();
-  /** Whose readers have not taken all that was sent; the one that waits longest first. */
+  /** Watches whose readers have not read all that was sent; the one that waits longest first. */
   readonly #behind = new Set<Watcher>();
-  /** Watches that are over, whose readers have not taken all that was sent. */
+  /** Ended watches whose readers have not read all that was sent. */
   readonly #ending = new Set<Watcher>();
   #isScheduled = false;
   #closed: AppError | undefined = undefined;
@@ -102,7 +102,7 @@ export class WatchHub {
     this.#history.drop(() => this.#unread());
   }
 
-  /** The first place that a watch, or a follower, is still to read. */
+  /** The first place that a watch or a follower has not read. */
   #unread(): number {
     let first = this.#followers.unheard?.place ?? this.#history.end;
     for (const watchers of [this.#queued, this.#blocked]) {
@@ -111,7 +111,7 @@ export class WatchHub {
     return first;
   }
 
-  /** Calls for every event from now on, before any watch is sent it. */
+  /** Calls the listener for every event from now on, before any watch receives it. */
   follow(hear: (event: FollowedEvent) => void): EventFollower {
     this.#followers.add(hear);
     const revision = (): Revision => this.#heard;
@@ -124,7 +124,7 @@ export class WatchHub {
     };
   }
 
-  /** All up to here was heard by followers, and may be sent to watches. */
+  /** Followers have received everything up to this commit, so that watches may receive it. */
   get #heard(): Revision {
     return this.#followers.unheard?.commit.before ?? this.#history.latest;
   }
@@ -139,7 +139,7 @@ export class WatchHub {
     });
   }
 
-  /** Throws AppError when it cannot be had. Its first event is a "sync". */
+  /** Throws AppError when the watch cannot be opened. Its first event is a "sync". */
   open({ after, filter, format, sink, caller }: WatchOptions): OpenWatch {
     if (this.#closed !== undefined) throw this.#closed;
     const from = after ?? this.#history.latest;
@@ -179,7 +179,7 @@ export class WatchHub {
     });
   }
 
-  /** Gives some watches a turn each; what is left waits until others had theirs. */
+  /** Gives some watches a turn each; the rest wait until other work has had its turn. */
   #slice(): void {
     this.#rendered.beginSlice();
     let sends = 0;
@@ -209,7 +209,7 @@ export class WatchHub {
     }
   }
 
-  /** Collects what one turn sends; whether there is more after it. */
+  /** Collects the parts that one turn sends; returns whether there is more after it. */
   #fill(watcher: Watcher): boolean {
     if (!watcher.isGreeted) watcher.greet();
     for (let scans = 0; scans < limits.watchRendersPerSliceMax; scans++) {
@@ -238,7 +238,7 @@ export class WatchHub {
     return true;
   }
 
-  /** Undefined: it has not happened yet, or is not heard by all followers. */
+  /** Undefined: it has not happened yet, or not all followers have received it. */
   #commitFor({ place, seen }: Watcher): KeptCommit | undefined {
     const { unheard } = this.#followers;
     const isUnheard = unheard !== undefined && place >= unheard.place;
@@ -276,9 +276,9 @@ export class WatchHub {
   }
 
   /**
-   * When readers hold nearly all the memory there is for events, those that waited longest are ended
-   * and have a while to read why. When all of it is held, those are cut off. False: the hub goes on
-   * when their memory has come back, which `#taken` notices.
+   * When readers hold nearly all the memory for events, the hub ends those that have waited longest; they have
+   * a while to read why. When readers hold all of it, the hub cuts these off. False: the hub continues when
+   * their memory is free again, which `#taken` notices.
    */
   #makeRoom(): boolean {
     let { bytes, live } = this.#rendered.makeRoom();

@@ -3,9 +3,9 @@ import { limits } from "../../limits.ts";
 import type { WatchCaller } from "./watch-format.ts";
 
 /**
- * How many watches are open, and whose. Nobody takes all of them: connections and addresses have
- * less than there are, and the last places are only for watches of one job, which are short and are
- * what a client opens that waits for its job.
+ * Counts open watches by caller. No caller can take all places: the limits of a connection and of an address
+ * are lower than the total, and the last places are only for watches of one job, which are short: a client
+ * that waits for its job opens one.
  */
 export class WatchPlaces {
   #total = 0;
@@ -16,7 +16,7 @@ export class WatchPlaces {
     return this.#total;
   }
 
-  /** Takes a place or throws; the returned function gives it back, once. */
+  /** Takes a place or throws; the returned function frees it, once. */
   take({ connection, address = "" }: WatchCaller, isOfOneJob: boolean): () => void {
     const reserve = isOfOneJob ? 0 : limits.watchesOfOneJobReserve;
     check(this.#total, limits.watchesMax - reserve, "on this server");

@@ -18,7 +18,7 @@ function history(sizes: readonly number[]) {
 const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 6 });
 const query = fc.constantFrom({}, { group: "even" }, { group: "odd" }, { jobId: "7" });
 
-test("a watch that is cut after any event goes on exactly after it", () => {
+test("a watch that is cut after any event resumes exactly after it", () => {
   fc.assert(
     fc.property(sizes, query, fc.nat(), fc.boolean(), (all, asked, pick, isPacked) => {
       const { hub, settle, last } = history(all);
@@ -52,7 +52,7 @@ describe("a watch of one job", () => {
     return world;
   };
 
-  test("begins at the job's revision, though what came before it is no longer kept", () => {
+  test("begins at the job's revision, although earlier events are no longer retained", () => {
     const { hub, settle } = compacted(); // job 1 is said to be at revision 1
     const old = watch(hub, { jobId: "1", afterRevision: 1 });
     settle();
@@ -61,14 +61,14 @@ describe("a watch of one job", () => {
     expect(() => watch(hub, { jobId: "1", afterRevision: 0 })).toThrow(/no longer kept/);
   });
 
-  test("is refused when the job is gone", () => {
+  test("is rejected when the job was removed", () => {
     const { hub } = aHub(10, (id) => (id === jobId(1) ? undefined : aJob(id)));
     hub.publish(aCommit(11));
     expect(() => watch(hub, { jobId: "1", afterRevision: 5 })).toThrow(/no longer kept/);
   });
 });
 
-test("of one row in one commit the last change is shown, and that it was removed", () => {
+test("of one row in one commit only the last change, or its removal, is shown", () => {
   const { hub, settle } = aHub();
   const group = (weight: number) => ({
     table: "group" as const,

@@ -8,7 +8,7 @@ interface WatcherOptions {
   readonly filter: WatchFilter;
   readonly format: WatchFormat;
   readonly sink: WatchSink;
-  /** Gives the place for a watch back. */
+  /** Frees the place of the watch. */
   readonly leave: () => void;
 }
 
@@ -22,12 +22,12 @@ export class Watcher {
   /** Of the commit to look at next, and the block in it. */
   place: number;
   block = 0;
-  /** All up to here was sent. While idle that is everything there is. */
+  /** Everything up to this revision was sent. While idle, that is everything. */
   seen: Revision;
   /** Where it began, which may be in the middle of a commit. */
   readonly #from: Revision;
   isGreeted = false;
-  /** The reader knows that it has seen all up to here. */
+  /** The reader knows that it has seen everything up to this revision. */
   #told: Revision;
   #parts: Buffer[] = [];
   #blocks: RenderedBlock[] = [];
@@ -51,7 +51,7 @@ export class Watcher {
     this.#told = from;
   }
 
-  /** Of a commit it began in the middle of: only what came later. */
+  /** For a watch that began in the middle of a commit: only later events. */
   afterIn({ before }: { readonly before: Revision }): Revision | undefined {
     return this.#from > before ? this.#from : undefined;
   }
@@ -71,7 +71,7 @@ export class Watcher {
     this.seen = seen;
   }
 
-  /** A watch begins with the revision from which it goes on. */
+  /** A watch begins with the revision from which it continues. */
   greet(): void {
     this.isGreeted = true;
     this.#add(this.format.render({ kind: "sync", revision: this.seen }));
@@ -108,7 +108,7 @@ export class Watcher {
     });
   }
 
-  /** Tells an idle reader how far it is; whether that was news. */
+  /** Sends an idle reader a bookmark; returns whether that was news. */
   bookmark(latest: Revision): boolean {
     if (latest <= this.#told) return false;
     this.#told = latest;
@@ -116,7 +116,7 @@ export class Watcher {
     return true;
   }
 
-  /** Whether there was something to take at the last beat, and none of it was. */
+  /** Whether there was something to read at the last beat, and the reader has read none of it. */
   isStuckSinceBeat(): boolean {
     const isStuck = this.#stuckAt?.takenBytes === this.#takenBytes;
     this.#stuckAt = this.unsentBytes > 0 ? { takenBytes: this.#takenBytes } : undefined;
@@ -129,7 +129,7 @@ export class Watcher {
     this.#isEnded = true;
     for (const blocks of this.#untaken) for (const block of blocks) block.live--;
     const { code, problem, field, cause } = error;
-    // One that fell behind the history has nothing to resume from.
+    // A watch that fell behind the history has no revision to resume from.
     const resumes = code !== "compacted";
     const text = resumes ? `${problem}; resume from revision ${seen}` : problem;
     const revision = resumes ? seen : undefined;
