@@ -5,7 +5,7 @@ interface Waiting {
   part: StreamPart;
 }
 
-/** Input of clients that waits for room on the link to their agent, in the order in which it came. */
+/** Input of clients that waits for the link to their agent, in the order of arrival. */
 export class InputQueue {
   readonly #waiting: Waiting[] = [];
 
@@ -31,7 +31,7 @@ export class InputQueue {
     return { number, part: { offset, data: data.subarray(0, bytesMax), end: false } };
   }
 
-  /** Nobody wants it any more. */
+  /** The client is gone: drops its input. */
   drop(number: number): void {
     for (let at = this.#waiting.length - 1; at >= 0; at--) {
       if (this.#waiting[at]?.number === number) this.#waiting.splice(at, 1);

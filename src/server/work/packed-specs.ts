@@ -6,7 +6,7 @@ import { type Encoding, pack } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
 import { type SpecReader, toRunSpec } from "./run-spec.ts";
 
-/** A job's spec as it goes to agents that take parts. */
+/** A job's spec in the form for agents that accept parts. */
 export interface PackedSpec {
   readonly digest: Buffer;
   readonly bytes: Buffer;
@@ -32,7 +32,7 @@ export class PackedSpecs {
   readonly #bytesMax: number;
   readonly #idleBytesMax: number;
   #bytes = 0;
-  /** Of those that nobody sends at the moment. */
+  /** Bytes of specs that no session sends at the moment. */
   #idleBytes = 0;
 
   constructor(
@@ -43,7 +43,7 @@ export class PackedSpecs {
     this.#idleBytesMax = idleBytesMax;
   }
 
-  /** To be released. Undefined: there is no room, and `onRoom` is called once when there is some. */
+  /** The caller must release it. Undefined: the bound is reached; `onRoom` is called once when there is space. */
   take(job: Job, kind: SpecKind, onRoom: () => void): PackedSpec | undefined {
     const key = keyOf(job, kind);
     const known = this.#entries.get(key);
@@ -53,7 +53,7 @@ export class PackedSpecs {
       return known;
     }
     if (this.#bytes >= this.#bytesMax) this.#evict(0);
-    // One always fits: a bound that is smaller than a spec must not stop it for ever.
+    // One always fits: a bound smaller than a spec must not block that spec for ever.
     if (this.#bytes >= this.#bytesMax) {
       this.#waiting.add(onRoom);
       return undefined;
@@ -85,7 +85,7 @@ export class PackedSpecs {
     this.#waiting.delete(onRoom);
   }
 
-  /** A few that nobody sends any more are kept, for other nodes that get tasks of these jobs. */
+  /** Retains a few specs that no session sends any more, for other nodes that are assigned tasks of these jobs. */
   #evict(idleBytesMax: number): void {
     for (const [key, { users, bytes }] of this.#entries) {
       if (this.#idleBytes <= idleBytesMax) return;

@@ -51,7 +51,7 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     args: work.kind === "script" ? [...(work.args ?? [])] : [],
     entries: [...(spec.entries ?? [])],
     needs: { ...spec.needs }, // enforced by the agent
-    // A node was chosen by it; who speaks for a cluster hands it on to its scheduler.
+    // The planner chose the node by it; an agent of a cluster passes it on to its scheduler.
     request: reader !== "node" && spec.request !== undefined ? JSON.stringify(spec.request) : "",
     env: { ...spec.env },
     cwd: spec.cwd ?? "",
@@ -85,7 +85,7 @@ const toContainerSpec = ({ image = "", containers, mounts, network }: ContainerT
   network,
 });
 
-/** As callers would write it, whatever fields it has. */
+/** The spec as a caller would write it, with all its fields. */
 function jobSpecOf(spec: JobSpec): Uint8Array {
   const shown = showSpec(spec);
   const {

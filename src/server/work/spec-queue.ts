@@ -7,7 +7,7 @@ interface Waiting<Item> {
   left: number;
 }
 
-/** Of so many parts one goes to the oldest item, the others to the smallest. */
+/** One in so many parts goes to the oldest item, the others to the smallest. */
 const OLDEST_EVERY = 4;
 
 /**

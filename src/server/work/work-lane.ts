@@ -18,7 +18,7 @@ import { SpecQueue } from "./spec-queue.ts";
 export interface WorkLaneOptions {
   send(message: MessageInit): void;
   readonly clock: Clock;
-  /** Undefined: an older agent, which gets everything at once and whole. */
+  /** Undefined: an older agent, which receives everything at once and whole. */
   readonly parts: Parts | undefined;
   readonly packedSpecs: PackedSpecs;
   readonly reader: SpecReader;
@@ -48,12 +48,12 @@ export const toRunId = ({ jobId, index, attempt }: RunRef) => ({ job: jobId, ind
 const keyOf = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;
 
 /**
- * What one agent is to do, on its way there. Stops go at once. Starts with small specs go in messages
+ * Sends work to one agent. Stops go at once. Starts with small specs go in messages
  * of a size that fits the link, before large specs, which go in parts. No more is under way than the
- * link carries in a moment (BulkWindow), so that acknowledgements and heartbeats, which do not come
- * this way, never wait for long.
+ * link carries in a moment (BulkWindow), so that acknowledgements and heartbeats, which bypass
+ * this lane, never wait for long.
  *
- * Whoever is to tell the agent something else of a run must take it out of here first, as `stop` does.
+ * Code that sends the agent another message about a run must first remove the run from here, as `stop` does.
  */
 export class WorkLane {
   readonly #options: WorkLaneOptions;
@@ -65,7 +65,7 @@ export class WorkLane {
   /** How many of them were sent. */
   #startsSent = 0;
   #stops: RunRef[] = [];
-  /** Held runs that are wanted back. */
+  /** Held runs that the server wants back. */
   #returns: RunRef[] = [];
   readonly #large = new Map<JobId, LargeJob>();
   readonly #queue = new SpecQueue<LargeJob>();
@@ -132,7 +132,7 @@ export class WorkLane {
   flush(): void {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
-    // An older agent takes starts before the stops that are meant for them.
+    // An older agent must receive starts before the stops for them.
     if (this.#window === undefined) while (this.#sendStarts(limits.messageBytesMax / 2));
     this.#sendStops();
     if (this.#window !== undefined) this.#sendWhileRoom(this.#window);
@@ -161,7 +161,7 @@ export class WorkLane {
     large.runs.set(keyOf(run), start);
   }
 
-  /** After the runs that they are meant for. */
+  /** Sent after the runs that they concern. */
   #sendReturns(): void {
     if (this.#returns.length === 0) return;
     const isUnsent = (run: RunRef): boolean =>
@@ -172,7 +172,7 @@ export class WorkLane {
     for (const part of inMessages(now)) this.#sendWork({ returns: part.map(toRunId) });
   }
 
-  /** Those that were not sent never will be; the agent reports their ends all the same. */
+  /** Starts that were not sent are dropped; the agent reports the ends of their runs all the same. */
   #sendStops(): void {
     if (this.#stops.length === 0) return;
     const waiting = this.#takeOutStarts(this.#stops);
@@ -202,7 +202,7 @@ export class WorkLane {
     return found;
   }
 
-  /** False: it was sent, or never was here. */
+  /** False: it was sent already, or is unknown. */
   #takeOutLarge(run: RunRef): boolean {
     const large = this.#large.get(run.jobId);
     if (large?.runs.delete(keyOf(run)) !== true) return false;
@@ -270,7 +270,7 @@ export class WorkLane {
     return true;
   }
 
-  /** False: there is none, or no room for another spec. */
+  /** False: there is none, or no space for another spec. */
   #sendSpecPart(partBytes: number): boolean {
     const large = this.#queue.next();
     if (large === undefined) return false;
