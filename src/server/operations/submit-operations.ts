@@ -160,8 +160,8 @@ function checkKey(key: string | undefined): string | undefined {
 }
 
 /**
- * Read outside of the loop and turned into jobs in slices: a long one takes a while. What is said
- * beside it holds for all its jobs.
+ * Reads a jobspec outside of the loop and turns it into jobs in slices: a long one takes a while. The
+ * other fields of the request apply to all its jobs.
  */
 async function readJobspec(
   input: JobspecInput,
@@ -201,8 +201,8 @@ async function readTasks(
 }
 
 /**
- * As satisfy answers: a cluster that pulls must have room for all of it, a node for each process. Nodes
- * go first; where neither could, what there is tells why.
+ * Decides like satisfy: a pull cluster must have capacity for the whole jobspec, a node for each process. Nodes
+ * go first; where neither can run it, their answers are the reasons.
  */
 function isSplit(
   state: State,
