@@ -74,7 +74,7 @@ describe("a list over many queued jobs", () => {
     expect(world.state.jobs.unfoldings).toBe(unfoldings + 1);
   });
 
-  test("reads in slices what no index tells", () => {
+  test("reads jobs in slices where no index helps", () => {
     const { unfoldings } = world.state.jobs;
     const { ids, slices } = listAll(world, { labels: { part: "3" }, node: "none" });
     expect(ids).toEqual([]);
@@ -109,7 +109,7 @@ const filters = fc.record({
   submittedBy: fc.constantFrom(undefined, undefined, "me", "you"),
 });
 
-test("a list finds what a look at every job finds, folded or not", () => {
+test("a list finds the same jobs as a look at every job, folded or not", () => {
   fc.assert(
     fc.property(fc.array(spec, { maxLength: 12 }), filters, fc.nat(20), (specs, filter, placed) => {
       const world = new World();
@@ -163,7 +163,7 @@ describe("a list of the tasks of an array", () => {
     expect(list(["running"], 10).looks).toBeLessThan(10);
   });
 
-  test("finds those that have no row", () => {
+  test("finds tasks without a row", () => {
     expect(list(["pending"], 3).found).toEqual([9_000, 9_001, 9_002]);
   });
 });
@@ -188,7 +188,7 @@ describe("lists that are read in slices", () => {
     await plane.close();
   });
 
-  test("are refused beyond a bound", async () => {
+  test("are rejected beyond a bound", async () => {
     const { plane } = await aPlane();
     const jobs = Array.from({ length: 5_000 }, () => ({ spec: { command: ["x"] } }));
     await plane.operations.submitJobs(jobs, {});
@@ -222,7 +222,7 @@ describe("a list by time of submission", () => {
     return found;
   };
 
-  test("has those from then on, or from before", () => {
+  test("has the jobs submitted since then, or before", () => {
     expect(count({ submittedFromMs: laterMs })).toBe(JOBS / 2);
     expect(count({ submittedBeforeMs: laterMs })).toBe(JOBS / 2);
     expect(count({ submittedFromMs: laterMs, submittedBeforeMs: laterMs })).toBe(0);
@@ -255,12 +255,12 @@ describe("a list in an order", () => {
     expect(sorted("name:desc", 3)).toEqual([6, 5, 4]);
   });
 
-  test("has what has no value last, whichever way", () => {
+  test("has jobs without a value last, in both directions", () => {
     expect(sorted("ended")).toEqual([6, 5, 4, 3, 2, 1]);
     expect(sorted("took:desc")).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
-  test("refuses an order that there is not", () => {
+  test("rejects an unknown order", () => {
     expect(() => readJobOrder("size")).toThrow(/sort: .*submitted, started, ended, took/);
   });
 

@@ -51,7 +51,7 @@ describe("the newest tasks", () => {
     expect(tasks[1]).toMatchObject({ jobId: "2", index: 3, command: ["true"] });
   });
 
-  test("tell where they are, how they ended and why", async () => {
+  test("show where they are, how they ended and why", async () => {
     await submit({}, { command: ["false"] });
     await plane.operations.cancelJob("2", "not wanted");
     await anObedientAgent(plane, 3);
@@ -64,7 +64,7 @@ describe("the newest tasks", () => {
     ]);
   });
 
-  test("that are not over can be had alone, and are counted", async () => {
+  test("that have not ended can be listed alone, and are counted", async () => {
     await submit({}, { array: "0-2" }, {});
     await plane.operations.cancelJob("2.1", "");
     await plane.operations.cancelJob("3", "");
@@ -73,7 +73,7 @@ describe("the newest tasks", () => {
     expect(page.openTotal).toBe(3);
   });
 
-  test("are all told, page by page, each once", async () => {
+  test("are all listed, page by page, each once", async () => {
     const many = { array: `0-${limits.newestTasksPageMax * 2}` };
     await submit(...Array.from({ length: 1_500 }, () => ({})), many, {}, {});
     const { tasks, pages } = await all();
@@ -83,7 +83,7 @@ describe("the newest tasks", () => {
     expect(ids({ tasks }).at(-1)).toBe("1");
   });
 
-  test("of a job that is removed meanwhile are not looked for in the next", async () => {
+  test("of a job that is removed meanwhile are not in the next page", async () => {
     await submit({ array: "0-9" });
     const { tasks } = await plane.operations.listNewestTasks({
       from: { job: 2, position: 5 },
@@ -92,7 +92,7 @@ describe("the newest tasks", () => {
     expect(tasks).toHaveLength(10);
   });
 
-  test("a page looks at a bounded number, though none of them is wanted", async () => {
+  test("a page reads a bounded number, although none of them passes the filter", async () => {
     const last = limits.newestTasksScanMax;
     await submit({ array: `0-${last}` });
     const agent = new FakeAgent(plane);

@@ -17,8 +17,8 @@ import type { CallerOperations, NewestTasksQuery, TaskPlace } from "../operation
 import type { NewestTaskView } from "./views.ts";
 
 /**
- * Tasks of all jobs, for doors that know no jobs. Views of whole jobs, with the tasks of each asked
- * for, would take ten times as long. Read in slices: each task is shown as it was in its slice.
+ * Tasks of all jobs, for doors without jobs. Views of whole jobs, with a request for the tasks of each,
+ * would take ten times as long. Reads in slices: each task is shown as it was in its slice.
  */
 export const createNewestTasksOperation = ({
   loop,

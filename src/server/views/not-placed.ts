@@ -5,13 +5,13 @@ import { isAtMost, underWay } from "../../core/model/progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { State } from "../../core/state/state.ts";
 
-/** What was changed of a job after it was submitted. */
+/** Changes of a job after its submission. */
 export interface JobChangesView {
-  /** Who keeps tasks of it in the queue. */
+  /** The principal that holds its tasks in the queue. */
   readonly heldBy?: string;
   /** How many of its tasks are on hold. */
   readonly heldTasks?: number;
-  /** Who last held, released or updated it. */
+  /** The principal that last held, released or updated it. */
   readonly changedBy?: string;
 }
 
@@ -27,7 +27,7 @@ export function queueReason({ closed, hold, spec }: Job, index: number): string 
   return isHeldAt(hold, positionOf(rangesOf(spec), index)) ? `on hold: ${hold.reason}` : undefined;
 }
 
-/** Why nothing of a job is placed, whatever nodes have; undefined: nobody keeps it from that. */
+/** Why no task of a job is placed, regardless of free capacity; undefined: there is no such reason. */
 export function whyNotPlaced(state: State, record: JobRecord): string | undefined {
   const { hold, spec } = record.job;
   if (hold !== undefined && hold.tasks === undefined) return `on hold: ${hold.reason}`;
@@ -51,7 +51,7 @@ export function describeAtMost({ job, progress }: JobRecord): string | undefined
   return `${underWay(progress)} of its tasks are under way, as many as its array may have at once`;
 }
 
-/** What somebody could do about it. */
+/** What a user can do about it. */
 export function hintAgainst(state: State, { job }: JobRecord): string | undefined {
   const { hold, spec, id } = job;
   if (hold !== undefined && hold.tasks === undefined) return `release it: busbar release ${id}`;

@@ -9,13 +9,13 @@ const TASKS_LOOKED_AT = 10_000;
 const REASONS_NAMED = 5;
 
 /**
- * Why tasks wait in the queue of a scheduler below, as agents last said. Nothing of it is stored: an
- * agent tells it again in its next session.
+ * Why tasks are queued in a scheduler below, as agents last reported. Not stored: an
+ * agent reports it again in its next session.
  */
 export class QueueReasons {
   readonly #byNode = new Map<NodeId, ReadonlyMap<string, string>>();
 
-  /** Replaces all that the node's agent said before. */
+  /** Replaces all earlier reasons of the node's agent. */
   replace(nodeId: NodeId, { groups }: Pick<Queued, "groups">): void {
     const reasons = new Map<string, string>();
     for (const { reason, runs } of groups.slice(0, limits.queueReasonsToldMax)) {
@@ -33,7 +33,7 @@ export class QueueReasons {
     this.#byNode.delete(nodeId);
   }
 
-  /** undefined: it does not wait below, or nothing was said of it. */
+  /** undefined: it is not queued below, or its agent reported no reason. */
   of(task: Task | undefined): string | undefined {
     if (this.#byNode.size === 0 || task?.state.kind !== "assigned") return undefined;
     const reasons = this.#byNode.get(task.state.nodeId);

@@ -1,8 +1,8 @@
 import type { Cluster } from "../../core/model/cluster.ts";
 
-/** Which clusters could run what was asked for. */
+/** The clusters that could run the request. */
 export interface SatisfyView {
-  /** Names of those that could ever, and could now, run all of it. */
+  /** Names of clusters that can run all of it at some time, and now. */
   readonly ever: readonly string[];
   readonly now: readonly string[];
   readonly tasks: readonly {
@@ -11,7 +11,7 @@ export interface SatisfyView {
   }[];
   /** Pull clusters of `ever` that cannot run all parts at once: there they run one after the other. */
   readonly oneAfterOther: readonly string[];
-  /** When it was asked how one would be chosen. */
+  /** Present when the request has a selection. */
   readonly selection?: SelectionView;
   readonly revision: number;
 }
@@ -35,7 +35,7 @@ export interface SelectionView {
   readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Where a job went whose cluster was chosen; or what clusters answered, and why rules left none. */
+/** The chosen cluster of a job; or the answers of clusters, and why the rules left none. */
 export type ChosenJobView =
   | { readonly kind: "submitted"; readonly id: string; readonly cluster: string }
   | ({ readonly kind: "none" } & Pick<SatisfyView, "tasks"> & Pick<SelectionView, "dropped">);

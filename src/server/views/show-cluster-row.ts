@@ -1,7 +1,7 @@
 import type { Cluster, ClusterStatus } from "../../core/model/cluster.ts";
 import type { ClusterRowView } from "./views.ts";
 
-/** What is written of a cluster, without what follows from its nodes and its graph. */
+/** The stored fields of a cluster, without those that follow from its nodes and its graph. */
 export function showClusterRow(
   { id, kind, createdAtMs, registeredBy, changedBy }: Cluster,
   status: ClusterStatus | undefined,

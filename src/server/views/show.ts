@@ -39,7 +39,7 @@ import type {
   UsageView,
 } from "./views.ts";
 
-/** Leaves out what is undefined or empty, so that answers say only what there is to say. */
+/** Leaves out undefined and empty fields, so that answers are short. */
 function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
   for (const name in fields) {
@@ -91,7 +91,7 @@ function showWork(work: JobSpec["work"]): object {
   return { [work.kind]: work.text, ...args };
 }
 
-/** As it was asked for: that containers need a node that can start them follows from the rest. */
+/** The request as submitted: the need for a node that can start containers follows from the rest. */
 const showPlacement = ({
   containers: _containers,
   attach: _attach,
@@ -108,7 +108,7 @@ function showContainers({ image, containers, mounts, network }: ContainerTerms) 
   };
 }
 
-/** What is absent is left out, as it is when it is written. */
+/** Leaves out absent fields, as in the written spec. */
 const showSelect = ({ strategy, options, parameters }: SelectTerms): JobSpecView["select"] => ({
   ...(strategy === undefined ? {} : { strategy, options }),
   parameters,
@@ -226,7 +226,7 @@ function outcomeOf({ state }: Task): Outcome {
   }
 }
 
-/** What did not exit by itself gets the code that a shell or timeout(1) would give. */
+/** An attempt that did not exit by itself has the code that a shell or timeout(1) would give. */
 function failureOutcome(failure: TaskFailure): Outcome & { readonly reason: string } {
   const reason = describeFailure(failure);
   switch (failure.kind) {

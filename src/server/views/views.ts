@@ -14,9 +14,9 @@ import type { Texts } from "../../core/model/job/job.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
 
 /**
- * What callers see, whatever door they come through: the JSON of the wire's messages, in the units people
+ * The views that callers see through every door: the JSON of the wire's messages, in the units people
  * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends these
- * as they are. A spec has the fields of the schema; the server fills in those that are named here.
+ * unchanged. A spec has the fields of the schema; the server fills in the fields named here.
  */
 export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
   readonly name: string;
@@ -25,11 +25,11 @@ export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
   readonly priority: number;
   readonly killGraceMs: number;
   readonly outputLimitBytes: number;
-  /** What each task asks of a graph; `resources` are about what that comes to. */
+  /** The graph request of each task; `resources` is about its total. */
   readonly request?: ResourceChoice;
 }
 
-/** Whose `revision` is that of the last change of what is shown: docs/design/revisions.md. */
+/** `revision` is that of the last change of the shown data: docs/design/revisions.md. */
 export interface JobView extends JobChangesView {
   readonly id: string;
   readonly spec: JobSpecView;
@@ -38,7 +38,7 @@ export interface JobView extends JobChangesView {
   readonly taskTotal: number;
   readonly submittedAtMs: number;
   readonly submittedBy: string;
-  /** Who cancelled the whole of it; absent: nobody. */
+  /** The principal that cancelled the whole job; absent: nobody did. */
   readonly cancelledBy?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
@@ -60,17 +60,17 @@ export interface JobView extends JobChangesView {
   readonly revision: number;
 }
 
-/** How far a task or a job is. */
+/** The progress of a task or a job. */
 export interface ProgressView {
   /** 0 to 100, in hundredths. */
   readonly percent: number;
   /** Of a job: only where it has a single task. */
   readonly message?: string;
-  /** When the server heard it; absent of what has ended and of arrays. */
+  /** When the server received it; absent for ended tasks and for arrays. */
   readonly reportedAtMs?: number;
 }
 
-/** What attempts used, as agents measured it. A number that is not known is absent. */
+/** The usage of attempts, as agents measured it. An unknown number is absent. */
 export interface UsageView {
   /** User and system time. */
   readonly cpuMs?: number;
@@ -109,7 +109,7 @@ export interface TaskView {
   readonly reason?: string;
   readonly notBeforeMs?: number;
   readonly past: readonly PastAttemptView[];
-  /** Of a failed one: how. */
+  /** How it failed. */
   readonly failure?: TaskFailure["kind"];
   /** Of the latest attempt, once it has ended. */
   readonly usage?: UsageView;
@@ -122,32 +122,32 @@ export interface TaskView {
   readonly revision: number;
 }
 
-/** One task in a list of those of all jobs: only what such a list shows. */
+/** One task in a list of the tasks of all jobs: only the fields of such a list. */
 export interface NewestTaskView extends Pick<
   TaskView,
   "id" | "jobId" | "index" | "state" | "attempt" | "node" | "cluster" | "reason"
 > {
   /** Why it failed. */
   readonly failure?: TaskFailure["kind"];
-  /** What it runs; of a script or a whole jobspec only the job's name. */
+  /** Its command; for a script or a whole jobspec only the job's name. */
   readonly command: readonly string[];
   readonly isOver: boolean;
 }
 
-/** A task that waits for a cluster to take it. */
+/** A task that is offered to a cluster. */
 export interface OfferedTaskView {
   readonly id: string;
   readonly attempt: number;
   readonly name: string;
   readonly jobspec: string | undefined; // of work that is one
-  readonly spec: JobSpecView; // made when it is asked for
+  readonly spec: JobSpecView; // made on access
   readonly offeredAtMs: number;
 }
 
 export interface NodeSettings {
-  /** requeue, keep or fail; "agent": as its agent asks. */
+  /** requeue, keep or fail; "agent": the setting of its agent. */
   readonly onLost?: string | undefined;
-  /** 0: as its agent asks, or the server's own time. */
+  /** 0: the setting of its agent, or of the server. */
   readonly lostAfterMs?: number | undefined;
 }
 
@@ -161,36 +161,36 @@ export interface NodeView {
   readonly tasks: number;
   /** Tasks fetched ahead, which use nothing yet. */
   readonly held: number;
-  /** How many it may hold, for how long its last tasks took; absent: none. */
+  /** How many it may hold, given the times of its last tasks; absent: none. */
   readonly heldMax?: number;
   readonly taskMsMean?: number;
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly drainedBy?: string;
-  /** Who last drained, undrained or set it; absent: not known. */
+  /** The principal that last drained, undrained or set it; absent: not known. */
   readonly changedBy?: string;
   /** Why its agent cannot start processes, and since when; absent: it can. */
   readonly sickness?: string;
   readonly sickAtMs?: number;
-  /** Why it gets one task at a time, or none, since when, and when the next; absent: it is not so. */
+  /** Why it is assigned one task at a time, or none, since when, and when the next; absent: not quarantined. */
   readonly quarantine?: string;
   readonly quarantinedAtMs?: number;
   readonly probeAtMs?: number;
-  /** What becomes of its tasks when it is lost; absent: they are placed again elsewhere. */
+  /** What happens to its tasks when it is lost; absent: they are placed again elsewhere. */
   readonly onLost?: "keep" | "fail";
-  /** How long it may be away before it is lost; absent: the server's own time. */
+  /** How long it may be disconnected before it is lost; absent: the server's default. */
   readonly lostAfterMs?: number;
   /** How far its clock is ahead of the server's; below zero: behind; absent: not by much. */
   readonly clockOffsetMs?: number;
   readonly agentVersion: string;
-  /** Where its agent is, or was last; absent: not known. */
+  /** The last address of its agent; absent: not known. */
   readonly address?: string;
-  /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
+  /** Its agent is the agent of the whole cluster, and accepts tasks offered to the cluster. */
   readonly isClusterAgent: boolean;
-  /** What it has for shares of jobs with energy; absent: it takes none. */
+  /** Its power for shares of jobs with energy; absent: it accepts none. */
   readonly power?: PowerView;
-  /** What its machine has; only where one node is asked for. */
+  /** The facts of its machine; only in the view of one node. */
   readonly facts?: NodeFacts;
   readonly revision: number;
 }
@@ -202,9 +202,9 @@ export interface ClusterView {
   readonly createdAtMs: number;
   /** Absent: it is not known. */
   readonly registeredBy?: string;
-  /** The last to give it another graph, or to add or remove a subsystem. */
+  /** The principal that last replaced its graph, or added or removed a subsystem. */
   readonly changedBy?: string;
-  /** The last to set its state. */
+  /** The principal that last set its state. */
   readonly stateChangedBy?: string;
   readonly nodes: number;
   readonly nodesConnected: number;
@@ -214,16 +214,16 @@ export interface ClusterView {
   /** Of a pulling cluster's graph: how many pieces of each type. */
   readonly vertices: Readonly<Record<string, number>>;
   readonly subsystems: readonly SubsystemView[];
-  /** What it says of itself, by key. */
+  /** Its reported state, by key. */
   readonly state: readonly StateEntryView[];
   /** Keys that go down as jobs are assigned. */
   readonly counters: readonly StateCounter[];
-  /** Which it has, by when they were made; their texts are not known any more. */
+  /** When each of its credentials was made; the server does not have the secrets themselves. */
   readonly credentials: CredentialTimesView;
   readonly revision: number;
 }
 
-/** What an event shows of a cluster. */
+/** A cluster as events show it. */
 export type ClusterRowView = Pick<
   ClusterView,
   | "name"
@@ -242,7 +242,7 @@ export interface CredentialTimesView {
   readonly tokenSinceMs?: number;
 }
 
-/** Texts that are told once, to whoever had them made. */
+/** Secrets, sent once to the caller that created them. */
 export interface IssuedCredentialsView {
   readonly secret?: string;
   readonly token?: string;
@@ -267,8 +267,8 @@ export interface GroupView {
   readonly owner: string;
   readonly runningTasksMax?: number;
   readonly queuedTasksMax?: number;
-  /** Who last changed it; absent: nobody, or it is not known. */
-  /** Who paused it: nothing of it is placed. */
+  /** The principal that last changed it; absent: nobody did, or it is not known. */
+  /** The principal that paused it: its tasks are not placed. */
   readonly pausedBy?: string;
   readonly changedBy?: string;
   readonly tasks: TaskCounts;
@@ -301,7 +301,7 @@ export interface DependencyReasonView {
   /** "to succeed", "to end", … */
   readonly wants: string;
   readonly met: boolean;
-  /** It can never be met. */
+  /** The dependency can never be met. */
   readonly impossible: boolean;
 }
 
@@ -310,7 +310,7 @@ export interface ExplanationView {
   readonly state: JobStateName;
   readonly summary: string;
   readonly reasons: readonly NodeReasonView[];
-  /** What clusters that pull say, and those with agents that could take a task now. */
+  /** The answers of pull clusters, and of managed clusters that could run a task now. */
   readonly clusters: readonly ClusterReasonView[];
   readonly hints: readonly string[];
   /** The cheapest single change that would let a task start now; absent: none is known. */
@@ -318,7 +318,7 @@ export interface ExplanationView {
   /** Pending tasks of the same group that go before it. */
   readonly ahead: number;
   readonly nodes: number;
-  /** What it waits for, or waited for until it was skipped; what is not met first, some of many. */
+  /** Its dependencies, or those it had when it was skipped; unmet ones first, some of many. */
   readonly dependencies: readonly DependencyReasonView[];
 }
 
@@ -329,7 +329,7 @@ export interface ClusterReasonView {
   readonly reasons: readonly string[];
 }
 
-/** What would become of a job if it were submitted now. */
+/** What would happen to a job if it were submitted now. */
 export interface TriedJobView extends Pick<
   ExplanationView,
   "reasons" | "clusters" | "hints" | "cheapestChange"
@@ -347,7 +347,7 @@ export interface TriedJobView extends Pick<
   readonly untried: number;
   /** False: no registered node or cluster can run it, and the server would reject it. */
   readonly possible: boolean;
-  /** Why it waits, where it is not for room. */
+  /** Why it would stay pending, where the reason is not capacity. */
   readonly reason?: string;
 }
 
@@ -369,7 +369,7 @@ export interface StatsView {
   readonly commitMsMax: number;
   readonly commitMsP99: number;
   readonly placements: number;
-  /** Reports of how far tasks are, by what became of them. */
+  /** Progress reports, by outcome. */
   readonly progressReports: Readonly<Record<string, number>>;
   readonly placementsRefused: number;
   readonly tasksEnded: number;
