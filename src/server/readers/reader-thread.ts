@@ -33,10 +33,10 @@ function transferOf(task: DocumentTask): ArrayBuffer[] {
 }
 
 /**
- * One thread that reads one document after the other, started when there is one. A document that
- * takes too long or too much memory ends the thread, and its caller gets an error; the next document
- * gets another thread. Short documents overtake long ones: every other turn goes to the shortest, the
- * turns between to the oldest. Guards that answers go to the callers they belong to.
+ * One thread that reads one document after the other, started for the first one. A document that
+ * takes too long or too much memory ends the thread, and its caller receives an error; the next document
+ * has a new thread. Short documents overtake long ones: every other turn goes to the shortest, the
+ * turns between to the oldest. Ensures that each answer goes to its own caller.
  */
 export class ReaderThread {
   readonly #options: ReaderThreadOptions;

@@ -55,7 +55,7 @@ function aGraph(count: number) {
   return { graph: { nodes, edges } };
 }
 
-test("a long jobspec is read as a short one is, elsewhere", async () => {
+test("a long jobspec is read like a short one, in another thread", async () => {
   const text = aJobspec(300);
   expect(text.length).toBeGreaterThan(limits.jobspecInlineCharsMax);
   let isOther = false;
@@ -64,7 +64,7 @@ test("a long jobspec is read as a short one is, elsewhere", async () => {
   expect(isOther).toBe(true); // others had their turn meanwhile
 });
 
-test("what is wrong with a long jobspec is told as of a short one", async () => {
+test("errors of a long jobspec are the same as of a short one", async () => {
   const text = `version: 2\n${"k: 1\n".repeat(10_000)}`;
   const message = (run: Promise<unknown>): Promise<unknown> =>
     run.then(
@@ -76,7 +76,7 @@ test("what is wrong with a long jobspec is told as of a short one", async () => 
   );
 });
 
-test("a graph from elsewhere is the same graph, with its layout and its row", async () => {
+test("a graph read in another thread is the same graph, with its layout and its row", async () => {
   const document = aGraph(2_000);
   const text = JSON.stringify(document);
   expect(text.length).toBeGreaterThan(limits.graphInlineBytesMax);
@@ -112,7 +112,7 @@ function aSubsystem(count: number) {
   return { graph: { nodes, edges } };
 }
 
-test("a subsystem from elsewhere is the same subsystem, with its row", async () => {
+test("a subsystem read in another thread is the same subsystem, with its row", async () => {
   const graph = parseGraph(aGraph(3_000));
   const document = aSubsystem(3_000);
   const own = parseSubsystem("spack", document, graph);
@@ -140,7 +140,7 @@ test("compspec's artifact from elsewhere describes several subsystems of all nod
   expect(read[0]?.links.size).toBe(20);
 });
 
-test("a graph in which no vertex is like another is refused", async () => {
+test("rejects a graph in which all vertices differ", async () => {
   const nodes: Record<string, object> = {};
   for (let at = 0; at <= limits.graphShapesMax; at++) nodes[at] = { metadata: { size: at } };
   await expect(reader.graph(JSON.stringify({ graph: { nodes } }))).rejects.toThrow(
@@ -148,7 +148,7 @@ test("a graph in which no vertex is like another is refused", async () => {
   );
 });
 
-test("what takes too long is given up, and the next document is read", async () => {
+test("gives up a document that takes too long, and reads the next one", async () => {
   const first = reader.jobspec(aJobspec(2_000));
   const second = reader.jobspec(aJobspec(300));
   clock.advance(limits.jobspecReadMsMax);
@@ -181,7 +181,7 @@ test(
   },
 );
 
-test("of too many documents the last are refused, and neither kind waits for the other", async () => {
+test("of too many documents the last are rejected, and neither kind waits for the other", async () => {
   const text = aJobspec(200);
   const all = Array.from({ length: limits.documentsWaitingMax + 1 }, () => reader.jobspec(text));
   const graph = reader.graph(JSON.stringify(aGraph(2_000)));
@@ -250,7 +250,7 @@ test("a body with a jobspec brings its other fields, and few of them", async () 
   });
 });
 
-test("documents that wait when the server stops are refused", async () => {
+test("documents that wait when the server stops are rejected", async () => {
   const waiting = [reader.jobspec(aJobspec(300)), reader.jobspec(aJobspec(300))];
   const ends = Promise.allSettled(waiting);
   await reader.close();
