@@ -16,7 +16,7 @@ async function open(disk = new MemoryDisk()) {
   return { plane, clock, disk };
 }
 
-/** An agent whose runs go on until they are told otherwise. */
+/** An agent whose runs continue until the server stops them. */
 function anAgent(plane: TestPlane, clock: FakeClock, cpu: number) {
   const agent = new FakeAgent(plane);
   let seq = 0;
@@ -43,7 +43,7 @@ const running = (plane: TestPlane, name: string, count: number) =>
 
 const template = { command: ["serve"] };
 
-test("a service is applied, scaled and removed; its instances are jobs that say so", async () => {
+test("a service is applied, scaled and removed; its instances are jobs that name it", async () => {
   const { plane, clock } = await open();
   const { exit } = anAgent(plane, clock, 8);
   const { operations } = plane;
@@ -81,7 +81,7 @@ test("a service is applied, scaled and removed; its instances are jobs that say 
   await expect(operations.getService("web")).rejects.toThrow("there is no service web");
 });
 
-test("what is wrong is refused, named, and changes nothing", async () => {
+test("invalid input is rejected with its field, and changes nothing", async () => {
   const { plane } = await open();
   const { operations } = plane;
   const apply = (more: object) => operations.applyService({ name: "web", template, ...more });
@@ -147,7 +147,7 @@ test("a thousand instances are made between other commands, listed in pages, and
   expect((await again.plane.operations.countJobs()).jobs.cancelled).toBe(1_002);
 });
 
-test("watchers can ask for services alone", async () => {
+test("a watch can request services alone", async () => {
   const { plane } = await open();
   const { operations } = plane;
   const end = new AbortController();
