@@ -24,10 +24,10 @@ import type { AddedInstance, ServiceCommand } from "./services/service-commands.
 import type { JobCommand } from "./job-command.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 
-/** What becomes of one note. */
+/** A change of one note. */
 export interface NotePut {
   readonly id: string;
-  /** Absent: none any more. */
+  /** Absent: remove it. */
   readonly note?: Omit<Note, "id" | "version"> | undefined;
   /** Only if it has this version; 0: only if there is none. */
   readonly ifVersion?: number | undefined;
@@ -38,18 +38,18 @@ export interface RunRef {
   readonly jobId: JobId;
   readonly index: number;
   readonly attempt: number;
-  /** Of one that is to start, and is a share of its job's energy: how many watt-seconds. */
+  /** The watt-seconds of a run to start that is a share of its job's energy. */
   readonly share?: number;
 }
 
-/** A run that an agent holds, or is to give back. */
+/** A run that an agent holds, or is to return. */
 export interface HeldRun {
   readonly run: RunRef;
   readonly heldAtMs: number;
   readonly isWanted: boolean;
 }
 
-/** What an agent says of one of its runs. */
+/** An agent's report about one of its runs. */
 export type RunEvent =
   | { readonly kind: "started"; readonly run: RunRef; readonly startedAtMs: number }
   | {
@@ -60,7 +60,7 @@ export type RunEvent =
       readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | TaskFailure;
       /** Where the executor measured it. */
       readonly usage?: Usage | undefined;
-      /** How far it came, as it last told; undefined: it told nothing. */
+      /** The last progress that it reported; undefined: none. */
       readonly progress?: ToldProgress | undefined;
       /** The held run that the agent has begun in its place. */
       readonly began?: RunRef | undefined;
@@ -68,24 +68,24 @@ export type RunEvent =
   /** A held run that the agent has not begun, and never will. */
   | { readonly kind: "returned"; readonly run: RunRef; readonly heldAtMs: number };
 
-/** How far an attempt is. */
+/** The progress of an attempt. */
 export interface ProgressReport {
   readonly run: RunRef;
-  /** Whose agent says so; undefined: a caller, for whom that was checked. */
+  /** The node whose agent reports; undefined: a caller, whose permission was checked. */
   readonly nodeId?: NodeId | undefined;
   readonly progress: ToldProgress;
 }
 
 /**
- * What became of a report: `taken`, `known` (it says nothing new), `early` (the attempt is not known to
- * have started yet), `late` (it is not, or no longer, an attempt that goes on there).
+ * The outcome of a report: `taken`, `known` (it has nothing new), `early` (the attempt is not known to
+ * have started yet), `late` (the attempt does not run there, or no longer does).
  */
 export type ProgressOutcome = "taken" | "known" | "early" | "late";
 
-/** What a cluster says of a task that was handed over to it. */
+/** A cluster's report about a task that it accepted. */
 export type TaskEvent = {
   readonly task: TaskRef;
-  /** Which attempt it speaks of; undefined: the one it has. */
+  /** The reported attempt; undefined: the one that the cluster has. */
   readonly attempt?: number | undefined;
 } & (
   | {
@@ -96,13 +96,13 @@ export type TaskEvent = {
   | (Omit<RunEvent & { readonly kind: "ended" }, "run"> & {
       readonly output?: ToldOutput | undefined;
     })
-  /** It will not run it. */
+  /** The cluster will not run the task. */
   | { readonly kind: "returned" }
 );
 
 /**
- * Everything that can happen. Time and ids from outside arrive inside commands; the core makes
- * neither.
+ * Everything that can happen. Time and external ids arrive inside commands; the core makes
+ * neither of them.
  */
 export type Command =
   | {
@@ -114,12 +114,12 @@ export type Command =
       readonly mustBePossible?: boolean;
     }
   | SubmitToChosen
-  /** A scheduler outside Busbar gives a node a share of a job's energy. */
+  /** An external scheduler assigns a share of a job's energy to a node. */
   | {
       readonly kind: "assign-share";
       readonly jobId: JobId;
       readonly nodeId: NodeId;
-      /** At most: where less is left of the job, or the node takes less at once, the share is smaller. */
+      /** An upper bound: the share is smaller when less of the job is left, or when the node accepts less at once. */
       readonly wattSeconds: number;
       readonly nowMs: number;
     }
@@ -131,17 +131,17 @@ export type Command =
       readonly owner?: string;
       readonly runningTasksMax?: number | undefined;
       readonly queuedTasksMax?: number | undefined;
-      /** Whether nothing more of it is placed; absent: as it was. */
+      /** Whether placement of its tasks is paused; absent: unchanged. */
       readonly isPaused?: boolean | undefined;
       readonly by: string;
     })
   | ServiceCommand
-  /** What clients of the nexus tree say of objects; all or none. */
+  /** Notes that clients of the nexus tree set on objects; all or none. */
   | {
       readonly kind: "put-notes";
       readonly notes: readonly NotePut[];
     }
-  /** What doors remember for their clients; without a text: no more. All or none. */
+  /** Records that doors store for their clients; without a text: remove it. All or none. */
   | { readonly kind: "put-door-records"; readonly records: readonly DoorRecordPut[] }
   | (Conditional & { readonly kind: "remove-group"; readonly id: GroupId; readonly by: string })
   | ({ readonly kind: "connect-node" } & NodeHello)
@@ -160,13 +160,13 @@ export type Command =
       readonly events: readonly RunEvent[];
       readonly nowMs: number;
     }
-  /** How far attempts are, of many agents and callers together. */
+  /** Progress of attempts, reported by many agents and callers. */
   | {
       readonly kind: "report-progress";
       readonly reports: readonly ProgressReport[];
       readonly nowMs: number;
     }
-  /** An agent says whether it can start processes. */
+  /** An agent reports whether it can start processes. */
   | {
       readonly kind: "report-health";
       readonly nodeId: NodeId;
@@ -182,7 +182,7 @@ export type Command =
       /** How far the agent's clock is ahead of the server's; 0: it agrees. */
       readonly aheadMs: number;
     }
-  /** An agent says what its node has for shares of jobs with energy. */
+  /** An agent reports the power of its node for shares of jobs with energy. */
   | {
       readonly kind: "report-power";
       readonly nodeId: NodeId;
@@ -195,13 +195,13 @@ export type Command =
       readonly nodeId: NodeId;
       /** undefined: no longer. */
       readonly drain: { readonly reason: string } | undefined;
-      /** Who says so, also where it is no longer drained. */
+      /** The principal that drains or undrains it. */
       readonly by: string;
     })
   | (Conditional & {
       readonly kind: "set-node-loss";
       readonly nodeId: NodeId;
-      /** Absent: as it was; null: as its agent or the server says. */
+      /** Absent: unchanged; null: the setting of its agent or the server. */
       readonly loss: {
         readonly onLost?: LossPolicy | null | undefined;
         readonly lostAfterMs?: number | null | undefined;
@@ -215,7 +215,7 @@ export type Command =
       readonly session: number;
       readonly facts: NodeFacts;
     }
-  /** An agent that speaks for a cluster takes what was offered to it. */
+  /** The agent of a cluster accepts tasks offered to the cluster. */
   | {
       readonly kind: "take-tasks";
       readonly nodeId: NodeId;
@@ -223,14 +223,14 @@ export type Command =
       readonly room: TakeCapacity;
       readonly nowMs: number;
     }
-  /** A cluster takes tasks that were offered to it, to run them by itself. */
+  /** A cluster accepts offered tasks, to run them by itself. */
   | {
       readonly kind: "accept-tasks";
       readonly cluster: ClusterId;
       readonly tasks: readonly TaskRef[];
       readonly nowMs: number;
     }
-  /** A cluster tells of tasks that it took to run them by itself. */
+  /** A cluster reports tasks that it accepted to run by itself. */
   | {
       readonly kind: "report-tasks";
       readonly cluster: ClusterId;
@@ -247,24 +247,24 @@ export type Command =
       readonly kind: "register-cluster";
       readonly id: ClusterId;
       readonly graph: Graph;
-      /** Whether one that is there already gets the new graph. */
+      /** Whether to replace the graph of an existing cluster. */
       readonly isUpdate: boolean;
       /** Its subsystems, linked to the new graph beforehand: that takes long for large ones. */
       readonly relinked?: Relinked | undefined;
       readonly by: string;
-      /** Of what the new cluster may show, and who may: in one change, or not at all. */
+      /** Credentials of the new cluster: stored in the same change, or not at all. */
       readonly credentials?: {
         readonly hashes: ClusterHashes;
-        /** The caller may never get them: until `claim-cluster` the same caller may register again. */
+        /** The caller may never receive them: until `claim-cluster` the same caller may register again. */
         readonly isUnclaimed?: boolean;
       };
       readonly nowMs: number;
     })
-  /** The caller that registered a cluster has got its credentials. */
+  /** The caller that registered a cluster has received its credentials. */
   | {
       readonly kind: "claim-cluster";
       readonly id: ClusterId;
-      /** Of the secret that it got. */
+      /** The hash of the secret that it received. */
       readonly hash: string;
     }
   | (Conditional & {
@@ -298,7 +298,7 @@ export type Command =
       readonly id: ClusterId;
       /** Keys and values; null removes a key. Not checked yet. */
       readonly patch: Readonly<Record<string, unknown>>;
-      /** undefined: as they were. */
+      /** undefined: unchanged. */
       readonly counters: readonly StateCounter[] | undefined;
       readonly by: string;
       readonly nowMs: number;
@@ -311,7 +311,7 @@ export type Command =
       readonly nowMs: number;
     }
   | { readonly kind: "tick"; readonly nowMs: number; readonly settings: TickSettings }
-  /** `lastJobId`: ids up to this were given out, though their jobs may be lost. */
+  /** `lastJobId`: ids up to this were issued, although their jobs may be lost. */
   | { readonly kind: "recover"; readonly nowMs: number; readonly lastJobId: JobId };
 
 export interface NodeHello {
@@ -320,27 +320,27 @@ export interface NodeHello {
   readonly agentKeyHash: string;
   readonly bootId: string;
   readonly agentVersion: string;
-  /** Where the agent is, as the server sees it; undefined: not known. */
+  /** The address of the agent, as the server sees it; undefined: not known. */
   readonly address?: string | undefined;
   readonly capacity: Resources;
   readonly labels: Texts;
-  /** It speaks for a whole cluster that pulls; undefined: for a node. */
+  /** It is the agent of a whole pull cluster; undefined: of a node. */
   readonly clusterAgent?: ClusterAgentTerms | undefined;
-  /** When it counts as lost, and what becomes of its tasks then; undefined: it does not say. */
+  /** When it counts as lost, and what happens to its tasks then; undefined: the agent does not set it. */
   readonly loss?: LossTerms | undefined;
   /** Why it cannot start processes; undefined: it can. */
   readonly sickness?: string | undefined;
   /** It can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: boolean;
-  /** It can give tasks a client's standard input or terminal. */
+  /** It can connect tasks to a client's standard input or terminal. */
   readonly canAttach?: boolean;
   /** It starts instances of workloads, and nothing else. */
   readonly instancesOnly?: boolean;
-  /** What it has for shares of jobs with energy; undefined: it takes none. */
+  /** Its power for shares of jobs with energy; undefined: it accepts none. */
   readonly power?: Power | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
-  /** What the agent says its machine has; undefined: nothing that could be read. */
+  /** Facts that the agent reports about its machine; undefined: none that could be read. */
   readonly facts?: NodeFacts | undefined;
   readonly session: number;
   readonly nowMs: number;
@@ -356,7 +356,7 @@ export interface TickSettings {
   readonly removedRowsMax?: number;
 }
 
-/** What the caller of each command is told, once the changes are durable. */
+/** The answer to each command, sent when its changes are durable. */
 export interface Answers {
   "submit-jobs": readonly Submitted[];
   "submit-to-chosen": ChosenSubmission;
@@ -365,21 +365,21 @@ export interface Answers {
   /** In the order of their names. */
   "add-instances": { readonly instances: readonly AddedInstance[] };
   "rerun-job": Submitted;
-  /** What the agent must do to be in step: start these (again), hold those (again), stop others. */
+  /** Brings the agent in line with the state: start these (again), hold those (again), stop others. */
   "connect-node": {
     readonly starts: readonly RunRef[];
     readonly holds: readonly HeldRun[];
     readonly stops: readonly RunRef[];
   };
-  /** What it got, and what room is left. */
+  /** The accepted tasks, and the remaining capacity. */
   "take-tasks": { readonly taken: readonly RunRef[]; readonly room: TakeCapacity };
   "accept-tasks": {
     readonly accepted: readonly TaskRef[];
     readonly refused: readonly { readonly task: TaskRef; readonly reason: string }[];
   };
-  /** Tasks that were told to have started and that nobody wants there (any more). */
+  /** Tasks that the cluster reported as started and that are not wanted there (any more). */
   "report-tasks": { readonly unwanted: readonly TaskRef[] };
-  /** Runs the agent still has that are not, or no longer, its own. */
+  /** Runs that the agent still has and that are not, or no longer, assigned to it. */
   "report-runs": { readonly stops: readonly RunRef[] };
   /** One for each report, in their order. */
   "report-progress": { readonly outcomes: readonly ProgressOutcome[] };

@@ -44,7 +44,7 @@ import { takeTasks } from "./decide/tasks/take-tasks.ts";
 import { recover, tick } from "./decide/tick.ts";
 import type { State } from "./state.ts";
 
-/** Reads the state, writes no row. Throws AppError when the command is refused. */
+/** Reads the state, writes no row. Throws AppError when the command is rejected. */
 export function decide<K extends Command["kind"]>(
   state: State,
   command: CommandOf<K>,

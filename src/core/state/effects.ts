@@ -26,8 +26,8 @@ import { NodeRecord } from "../scheduler/nodes/node-record.ts";
 import type { State } from "./state.ts";
 
 /*
- * What a row of one table does to others: the only place where tables meet. Tables call these from
- * `apply`. The order of steps matters where a later one reads what an earlier one wrote:
+ * The effects of a row of one table on other tables: the only place where tables meet. Tables call these from
+ * `apply`. The order of steps matters where a later step reads the result of an earlier one:
  *
  * A task's row moves
  *   1. its job's record, which holds the row: all that follows may look it up;
@@ -43,12 +43,12 @@ import type { State } from "./state.ts";
  * A job's row moves the counts before the index, and both before the queue and the holds, which may
  * look at the job at once. A closed one moves its progress (4) instead of being queued.
  *
- * A node's row moves what its cluster has, from the old row to the new one, then its record and the
- * totals, then the fleet: pools look at the new record. A change of what nodes or clusters offer
- * makes the planner forget what could ever run.
+ * A node's row moves the capacity of its cluster, from the old row to the new one, then its record and the
+ * totals, then the fleet: pools look at the new record. When nodes or clusters offer something else,
+ * the planner forgets which requests are satisfiable.
  *
- * While rows are read back (`state.isLoading`) a job may look ended because rows of its tasks have
- * not come: the end of a job and dependencies wait for `beginLoaded`.
+ * While rows are read back (`state.isLoading`) a job may look ended because rows of its tasks are
+ * not loaded yet: the end of a job and dependencies wait for `beginLoaded`.
  */
 
 export function putGroup({ groups, queue, writing }: State, row: Group): void {
@@ -199,7 +199,7 @@ export function putTask(state: State, row: Task): void {
   if (instance !== undefined) state.services.jobMoved(row.jobId, instance);
 }
 
-/** What a share left undone is placed again, unless its job has failed too often: the loop then gives it up. */
+/** The undone part of a share is placed again, unless its job has failed too often: then the loop gives it up. */
 function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Task): void {
   const { job, progress } = record;
   state.deadlines.remove(job.id); // it has begun

@@ -2,14 +2,14 @@ import type { JobId } from "../model/ids.ts";
 import type { IndexRanges } from "../model/job/array-range.ts";
 import type { Conditional } from "./decide/if-revision.ts";
 
-/** What is to be replaced of a job's terms, as callers say it. */
+/** The terms of a job to replace, as callers write them. */
 export interface JobUpdate {
   readonly priority?: number | undefined;
   readonly timeLimitMs?: number | null | undefined;
   readonly group?: string | undefined;
 }
 
-/** Changes of a job that was submitted. */
+/** Changes of a submitted job. */
 export type JobCommand =
   | (Conditional & {
       readonly kind: "cancel-job";
@@ -20,13 +20,13 @@ export type JobCommand =
       readonly by: string;
       readonly nowMs: number;
     })
-  /** Keeps tasks in the queue, or no longer. */
+  /** Holds tasks in the queue, or releases them. */
   | (Conditional & {
       readonly kind: "hold-job";
       readonly jobId: JobId;
       /** undefined: the whole job. */
       readonly index: number | undefined;
-      /** undefined: it is released. */
+      /** undefined: release it. */
       readonly hold: { readonly reason: string } | undefined;
       readonly by: string;
       readonly nowMs: number;
@@ -34,11 +34,11 @@ export type JobCommand =
   | (Conditional & {
       readonly kind: "update-job";
       readonly jobId: JobId;
-      /** Absent: as it was; null: no time limit. Not checked yet. */
+      /** Absent: unchanged; null: no time limit. Not checked yet. */
       readonly set: JobUpdate;
       readonly by: string;
     })
-  /** What runs is stopped and placed again. */
+  /** Stops running tasks and places them again. */
   | (Conditional & {
       readonly kind: "requeue-job";
       readonly jobId: JobId;
@@ -48,7 +48,7 @@ export type JobCommand =
       readonly by: string;
       readonly nowMs: number;
     })
-  /** A new job of the spec of another. */
+  /** Submits a new job with the spec of another. */
   | (Conditional & {
       readonly kind: "rerun-job";
       readonly jobId: JobId;

@@ -28,7 +28,7 @@ export class KnownAnswers<Answer> {
   }
 }
 
-/** Whether any node or cluster there is could ever run a request, and why not. */
+/** Whether a request is satisfiable by any registered node or cluster, and why not. */
 export class PossibleAnswers {
   readonly isPossible = new KnownAnswers<boolean>();
   readonly whyNever = new KnownAnswers<readonly string[]>();

@@ -52,7 +52,7 @@ export interface StateOptions {
  * replaced, never changed; only `apply` changes tables and indexes, and it cannot fail for changes
  * that `decide` made. One State has one owner, the control loop.
  *
- * What a row does is said by its table (table.ts) and, across tables, by effects.ts.
+ * The table of a row (table.ts) defines its effects; effects.ts those across tables.
  */
 export class State {
   readonly tables: Tables<AnyTable>;
@@ -80,7 +80,7 @@ export class State {
   readonly nodeTotals = new NodeTotals();
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts(), usage: noUsage() };
-  /** What nodes and clusters there are could ever run, by what is asked for. */
+  /** Which requests are satisfiable by the registered nodes and clusters. */
   readonly possible = new PossibleAnswers();
   readonly nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
   readonly filters: FilterChain;
@@ -142,7 +142,7 @@ export class State {
     return beside;
   }
 
-  /** Revisions up to this were given out, though nothing may be left of them. */
+  /** Revisions up to this were issued, although no row may have them any more. */
   goOnAfter(revision: Revision): void {
     if (revision > this.#revision) this.#revision = revision;
   }
@@ -193,7 +193,7 @@ export class State {
     return this.#isLoading;
   }
 
-  /** What the node's machine has, as far as it is known. */
+  /** The facts of the node's machine, as far as they are known. */
   factsOf({ id, cluster, capacity }: Node): NodeFacts {
     const facts = this.facts.get(id) ?? factsOfCapacity(capacity);
     const declared = this.clusters.declared(cluster);

@@ -12,7 +12,7 @@ export interface Written<Name extends string, Row> {
 export interface Removed<Name extends string, Id> {
   readonly table: Name;
   readonly removed: Id;
-  /** Who removed it, where a caller did: the row that could tell is gone. Not stored. */
+  /** The caller that removed it, if any: the row that could name it is gone. Not stored. */
   readonly by?: string;
 }
 

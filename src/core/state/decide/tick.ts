@@ -22,7 +22,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   const expired = expireJobs(state, nowMs);
   for (const row of expired.values()) {
     changes.push({ table: "job", row });
-    // What no cluster has taken has not started either: back in the queue it ends with the job.
+    // A task that no cluster has accepted has not started either: back in the queue it ends with the job.
     for (const task of state.jobs.get(row.id)?.openTaskRows() ?? []) {
       if (task.state.kind === "offered")
         changes.push({ table: "task", row: withdrawn(task, nowMs) });
@@ -72,7 +72,7 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
-/** What a node has not begun by now waits for tasks that take longer than those before them did. */
+/** A held task that its node has not begun by now waits for tasks that take longer than earlier ones did. */
 function takeBackOld(state: State, gone: ReadonlySet<NodeRecord>, nowMs: number): Change[] {
   const changes: Change[] = [];
   for (const task of state.fleet.ahead.inOrder()) {
@@ -106,7 +106,7 @@ function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
   return expired;
 }
 
-/** When an ended job goes. Also when there are too many, whoever waits for it sees its end first. */
+/** When an ended job is removed. Even when there are too many, clients that wait for it see its end first. */
 function removalMs(endMs: number, { finishedAgeMsMax }: TickSettings, isSurplus: boolean): number {
   const keptMs = isSurplus ? Math.min(limits.finishedAgeMsMin, finishedAgeMsMax) : finishedAgeMsMax;
   return endMs + keptMs;
@@ -131,7 +131,7 @@ class Removal {
     let surplus = state.ended.tasks - settings.finishedTasksMax;
     const rowsMax = settings.removedRowsMax ?? limits.changesPerBatchMax;
     let rows = this.#removeLeftovers(rowsMax);
-    // A thousand arrays are too much for one batch: the next tick, which is due at once, goes on.
+    // A thousand arrays are too much for one batch: the next tick, which is due at once, continues.
     for (let at = 0; at < limits.removalsPerTickMax && rows < rowsMax; at++) {
       const id = state.ended.oldest(at);
       if (id === undefined) break;
@@ -170,7 +170,7 @@ class Removal {
   }
 }
 
-/** After a start of the server no agent is connected, whatever the rows say; ids go on where they were. */
+/** After a start of the server no agent is connected, even if its row says so; ids continue after the last one. */
 export function recover(
   state: State,
   { nowMs, lastJobId }: CommandOf<"recover">,

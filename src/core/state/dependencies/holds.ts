@@ -79,7 +79,7 @@ export class Holds {
     }
   }
 
-  /** The job waits. What it waits for may have happened already. */
+  /** The job waits. Its dependencies may be met already. */
   hold({ job: { id, waitsFor = [] } }: JobRecord): void {
     const clauses = waitsFor.map((clause) => ({ clause, met: 0, lost: 0, isMet: false }));
     const hold: Hold = { id, clauses, waiters: [], unmet: clauses.length, broken: undefined };
@@ -139,7 +139,7 @@ export class Holds {
     }
   }
 
-  /** A job that depends on others has ended: whoever stands behind it in line may go. */
+  /** A job that depends on others has ended: the next job in line may go. */
   ended({ job }: JobRecord): void {
     this.drop(job.id);
     for (const one of job.spec.dependsOn ?? []) {

@@ -24,7 +24,7 @@ interface Awaited {
 
 const RANK: Readonly<Record<DependencyVerdict, number>> = { never: 0, open: 1, met: 2 };
 
-/** What the job waits for, or waited for when it was closed: what is not met first, some of many. */
+/** The dependencies of the job, or those it had when it was closed: unmet ones first, some of many. */
 export function reasonsOf(state: State, job: Job): DependencyReason[] {
   return awaited(state, job)
     .sort((a, b) => RANK[a.verdict] - RANK[b.verdict])

@@ -19,7 +19,7 @@ interface Course {
 
 const NOT_BEGUN: Course = { hasStarted: false, hasEnded: false, isDoomed: false };
 const SUCCEEDED: Course = { hasStarted: true, hasEnded: true, isDoomed: false };
-/** Jobs are removed only after everybody who waits for them was told; one that is gone is lost. */
+/** A job is removed only after its dependents have their verdicts; a missing job counts as lost. */
 const GONE: Course = { hasStarted: false, hasEnded: true, isDoomed: true };
 
 export function verdictOn(
@@ -44,7 +44,7 @@ export const courseOfJob = (progress: Progress): Course => {
   return {
     hasStarted: progress.startedAtMs !== undefined,
     hasEnded: isJobEnded(progress),
-    // An array of which one task failed cannot succeed, whatever the others do.
+    // An array with a failed task cannot succeed, whatever the others do.
     isDoomed: failed + cancelled + expired + skipped > 0,
   };
 };
@@ -91,6 +91,6 @@ export function isNews(before: Progress, after: Progress): boolean {
   return a.hasStarted !== b.hasStarted || a.hasEnded !== b.hasEnded || a.isDoomed !== b.isDoomed;
 }
 
-/** Whether the job is kept from the queue by what it depends on. */
+/** Whether dependencies keep the job out of the queue. */
 export const isHeld = ({ job, progress }: { readonly job: Job; readonly progress: Progress }) =>
   job.waitsFor !== undefined && job.closed === undefined && !isJobEnded(progress);

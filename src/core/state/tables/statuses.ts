@@ -16,7 +16,7 @@ export const statusTable: Table<StatusChange> = {
       "removed" in change
         ? state.clusters.removeStatus(change.removed)
         : state.clusters.putStatus(change.row);
-    // It changes what a cluster takes now, not what it could ever run.
+    // It changes what a cluster can run now, not which requests are satisfiable.
     if (mayHelp) state.queue.clustersChanged(idOf(change));
   },
   isNewest(state, change) {

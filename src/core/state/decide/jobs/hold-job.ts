@@ -21,8 +21,8 @@ import { openJobToChange, shownReason } from "./job-to-change.ts";
 type HoldJob = CommandOf<"hold-job">;
 
 /**
- * Keeps a job, or one task of it, from being placed, or no longer. One row, however many tasks it has. What
- * runs goes on; tasks that an agent has fetched ahead are asked for back.
+ * Keeps a job, or one task of it, from being placed, or no longer. One row, however many tasks it has. Running
+ * tasks continue; the server asks agents to return tasks that they have fetched ahead.
  */
 export function holdJob(state: State, command: HoldJob): Decision<undefined> {
   const record = openJobToChange(state, command);

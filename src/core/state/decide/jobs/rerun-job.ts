@@ -8,7 +8,7 @@ import { submitJobs } from "../tasks/submit-jobs.ts";
 import { jobToChange } from "./job-to-change.ts";
 
 /**
- * Submits the spec of a job again, or some tasks of it. It depends on nothing: what the first one waited for is over.
+ * Submits the spec of a job again, or some tasks of it. It depends on nothing: the dependencies of the first job are over.
  */
 export function rerunJob(state: State, command: CommandOf<"rerun-job">): Decision<Submitted> {
   const { job } = jobToChange(state, command);

@@ -13,7 +13,7 @@ export function putFacts(
   { nodeId, session, facts }: CommandOf<"put-facts">,
 ): Decision<undefined> {
   const node = state.nodes.get(nodeId)?.node;
-  // A newer session may have taken over: what it said is newer too.
+  // A newer session may have taken over: its facts are newer too.
   if (node?.link.kind !== "connected" || node.link.session !== session) {
     return { changes: [], answer: undefined };
   }
@@ -23,7 +23,7 @@ export function putFacts(
   return { changes: [...changes, { table: "node", row: { ...node } }], answer: undefined };
 }
 
-/** Nothing where they are as before: agents say hello often, and machines seldom change. */
+/** No change for equal facts: agents connect often, and machines seldom change. */
 export function changeFacts(
   state: State,
   id: NodeId,

@@ -6,7 +6,7 @@ import { visible } from "../../../model/texts.ts";
 import type { CommandOf, Decision } from "../../command.ts";
 import type { State } from "../../state.ts";
 
-/** An agent cannot start processes, or can again. Its running tasks go on either way. */
+/** An agent cannot start processes, or can again. Its running tasks continue either way. */
 export function reportHealth(
   state: State,
   { nodeId, session, sickness, nowMs }: CommandOf<"report-health">,
@@ -35,7 +35,7 @@ export function requireConnected({ nodes }: State, nodeId: NodeId, session: numb
   throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
 }
 
-/** Agents are not trusted: people read their reasons. One that goes on keeps its beginning. */
+/** Agents are not trusted, and people read their reasons. A sickness that continues keeps its start time. */
 export function sicknessOf(
   told: string | undefined,
   known: Node | undefined,

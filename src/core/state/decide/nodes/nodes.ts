@@ -136,15 +136,15 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
 });
 
 /**
- * What we think runs there and the agent knows: goes on. What it does not know: sent again if it
- * never started, lost otherwise. What it has and we do not want there: stopped.
+ * Compares the tasks of the node with the runs that its agent knows. A task that the agent knows continues. A task
+ * that it does not know is sent again if it never started, and is lost otherwise. An unwanted run is stopped.
  *
- * After a restart of the machine nobody knows what had started: the word of it may not have reached
- * us, and the agent's note of it may not have reached the disk. Then it is lost: an attempt that is
- * made twice would be worse than one that is made anew.
+ * After a restart of the machine it is unknown which runs had started: the report may not have reached
+ * us, and the agent's record may not have reached the disk. Such a task is lost: to run one attempt
+ * twice would be worse than to begin a new attempt.
  *
- * What it held is sent again, whether it is wanted or not, and asked for back in the latter case: a
- * Hello that comes late knows nothing of what a later session was given, and may have begun.
+ * Held tasks are sent again, wanted or not, and the server asks for the unwanted ones back: a Hello that
+ * arrives late does not include tasks that a later session received, and may have begun.
  */
 function reconcile(
   state: State,
@@ -200,7 +200,7 @@ export function disconnectNode(
   { nodeId, session, nowMs, heardAtMs = nowMs }: CommandOf<"disconnect-node">,
 ): Decision<undefined> {
   const node = state.nodes.get(nodeId)?.node;
-  // A newer session may have taken over: the end of the older one says nothing then.
+  // A newer session may have taken over: then the end of the older one changes nothing.
   if (node?.link.kind !== "connected" || node.link.session !== session) {
     return { changes: [], answer: undefined };
   }
@@ -216,7 +216,7 @@ export const disconnected = (node: Node, sinceMs: number): Change => ({
 export function drainNode(state: State, command: CommandOf<"drain-node">): Decision<undefined> {
   const { drain: given, by } = command;
   const { node: before } = nodeToChange(state, command);
-  // Whoever wants it used again has looked at it.
+  // An operator who undrains the node has looked at it.
   const node = given === undefined ? released(before) : before;
   const drain = given && { by, reason: visible(given.reason, limits.reasonLengthMax) };
   if (
@@ -244,7 +244,7 @@ export function removeNode(state: State, command: CommandOf<"remove-node">): Dec
 }
 
 /**
- * An operator says when the node counts as lost, and what becomes of its tasks then. Tasks that a lost
+ * An operator sets when the node counts as lost, and what happens to its tasks then. Tasks that a lost
  * node has kept until now follow the new policy at once.
  */
 export function setNodeLoss(
@@ -282,10 +282,10 @@ function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-
 }
 
 /**
- * The node was away too long. Its tasks are placed again with new attempts, fail, or stay with the
+ * The node was disconnected too long. Its tasks are placed again with new attempts, fail, or stay with the
  * node until it returns: its loss policy decides. A task that was being cancelled is cancelled in
- * any case: nobody wants another attempt, and a returning node stops what it still runs. One that was being
- * requeued is placed again, unless what is lost with the node fails.
+ * any case: it needs no other attempt, and a returning node stops its run. A task that was being
+ * requeued is placed again, unless the policy is to fail the tasks of a lost node.
  */
 export function loseNode(state: State, record: NodeRecord, nowMs: number): Change[] {
   const { node } = record;

@@ -9,7 +9,7 @@ import type { State } from "../../state.ts";
 import { isActiveTask } from "../tasks/end-attempt.ts";
 import { requireConnected } from "./health.ts";
 
-/** A node has more or less power than its agent last told, or will have. Shares that run there go on. */
+/** The power of a node has changed, or its expected power has. Running shares continue. */
 export function reportPower(
   state: State,
   { nodeId, session, power: told, nowMs }: CommandOf<"report-power">,
@@ -36,7 +36,7 @@ export function takeBackAtMs({ node, tasks }: NodeRecord): number | undefined {
   return undefined;
 }
 
-/** Nodes without power keep nobody waiting: what they have not done is split again when they have stopped. */
+/** A node without power must not delay a job: the undone part of its shares is split again when they have stopped. */
 export function takeBackShares(
   state: State,
   gone: ReadonlySet<NodeRecord>,

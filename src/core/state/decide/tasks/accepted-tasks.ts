@@ -18,8 +18,8 @@ import { whyKeptBack } from "./kept-back.ts";
 import { ended, plausible, type RunNews } from "./report-runs.ts";
 
 /**
- * A cluster takes tasks that were offered to it, to run them by itself. Each has one taker: what was
- * taken, cancelled or withdrawn meanwhile is refused, and the rest is taken all the same.
+ * A cluster accepts offered tasks, to run them by itself. Each task can be accepted once: a task that was
+ * accepted, cancelled or withdrawn meanwhile is rejected, and the cluster still gets the rest.
  */
 export function acceptTasks(
   state: State,
@@ -65,8 +65,8 @@ function whyNot(task: Task | undefined, cluster: string): string {
 }
 
 /**
- * A cluster tells of tasks that were handed over to it. Only what is still its own moves; news of
- * anything else is old, but what runs without being wanted is to be stopped.
+ * A cluster reports tasks that it accepted. Only tasks that are still its own change; reports about
+ * others are out of date, but the answer lists unwanted ones that still run, so that the cluster stops them.
  */
 export function reportTasks(
   state: State,
@@ -94,7 +94,7 @@ export function reportTasks(
   return { changes, answer: { unwanted } };
 }
 
-/** The end of what was told, while there is room for it. */
+/** The end of the reported output, while the total is below its limit. */
 function kept(output: ToldOutput | undefined, toldChars: number): ToldOutput | undefined {
   if (output === undefined) return undefined;
   const most = limits.toldOutputCharsMax;
@@ -113,7 +113,7 @@ function after(
   const job = state.jobs.get(task.jobId)?.job;
   if (job === undefined) throw new AppError("internal", `task ${task.jobId} has no job`);
   if (event.kind === "returned") {
-    // What it had begun is lost; otherwise it is as if it had never taken it.
+    // A started task is lost; any other is as if the cluster had never accepted it.
     const message = `cluster ${task.state.cluster} gave it back`;
     return task.state.startedAtMs === undefined
       ? withdrawn(task, nowMs)

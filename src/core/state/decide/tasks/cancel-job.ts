@@ -15,8 +15,8 @@ import { failForGood, isActiveTask, isToRequeue, startOf } from "./end-attempt.t
 import { begun, isHeldTask, takenBack } from "./held.ts";
 
 /**
- * What has not started ends at once; what runs is stopped by its agent. What a lost node keeps ends at
- * once, too, for nobody can say when that agent returns; it stops the run then. Ended stays as it is.
+ * Tasks that have not started end at once; agents stop the running ones. Tasks that a lost node keeps end at
+ * once, too, because it is unknown when its agent returns; the agent stops the run then. Ended tasks stay.
  */
 export function cancelJob(state: State, given: CommandOf<"cancel-job">): Decision<undefined> {
   const record = state.jobs.get(given.jobId);
@@ -75,11 +75,11 @@ function cancelOne(
 
 const NEW: Task["state"] = { kind: "waiting", notBeforeMs: 0 };
 
-/** No agent of ours has it: a cluster that was handed it hears of the end when it next tells of it. */
+/** No agent of ours has it: the cluster that accepted it learns of the end when it next reports the task. */
 const isNotOurs = ({ state }: Task): boolean =>
   state.kind === "offered" || state.kind === "accepted";
 
-/** What no agent has begun ends at once. */
+/** Tasks that no agent has begun end at once. */
 function cancelled(task: Task, { nowMs: endedAtMs, reason }: CommandOf<"cancel-job">): Task {
   const { state } = task;
   const ran = state.kind === "accepted" ? ranBy(state) : { nodeId: undefined };

@@ -18,8 +18,8 @@ import type { Submission } from "../../submission.ts";
 import type { State } from "../../state.ts";
 
 /**
- * Throws when no registered node or cluster could ever run a task of the job. Where there are none
- * at all nothing is known yet, and the job may wait for the first.
+ * Throws when a task of the job is unsatisfiable. While no node or cluster is registered
+ * nothing is known yet, and the job may wait for the first.
  */
 export function checkPossible(
   state: State,
@@ -75,7 +75,7 @@ export function isEverPossible(state: State, request: Request): boolean {
   return possible;
 }
 
-/** Jobs that ask for the same usually share the objects that say so. */
+/** Jobs with equal requests usually share the objects of the request. */
 export const isSameRequest = (one: Request, other: Request): boolean =>
   one.needs === other.needs &&
   one.request === other.request &&
@@ -87,8 +87,8 @@ export const knownPossible = (state: State, request: Request): boolean | undefin
   state.possible.isPossible.get(requestKey(request));
 
 /**
- * No node has joined yet, and it would not go to a cluster that pulls, or there is none. Edges come and go: a job with energy waits for
- * the first.
+ * No node has joined yet, and no pull cluster exists that the request may go to. Edges join and leave: a job with
+ * energy waits for the first.
  */
 export function isNothingKnown({ nodes, clusters }: State, request: Request): boolean {
   if (isShareRequest(request.needs)) {

@@ -42,7 +42,7 @@ function holdTask(
   return { kind: "row", row: rowOfAttempt(record, index, held) };
 }
 
-/** The agent has begun it by itself: from now on it uses what it requests. */
+/** The agent has begun it by itself: from now on it uses its requested resources. */
 export function begun(task: HeldTask): Task & { readonly state: ActiveState } {
   const { nodeId, heldAtMs: assignedAtMs, takeBack } = task.state;
   if (takeBack?.isCancel !== true) {

@@ -17,7 +17,7 @@ import type { QueuedJobRecord } from "../../../scheduler/queue/queued-jobs.ts";
 import type { State } from "../../state.ts";
 import { clusterChanged } from "../cluster-changed.ts";
 
-/** The judge refused a proposal. Nothing has happened; the planner tries again later. */
+/** The judge rejected a proposal. Nothing has changed; the planner tries again later. */
 export interface Refused {
   readonly kind: "refused";
   readonly refusal: PlacementRefusal;

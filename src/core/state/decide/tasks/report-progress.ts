@@ -36,7 +36,7 @@ export function reportProgress(
   return { changes, answer: { outcomes } };
 }
 
-/** Whether the report is of the attempt that goes on now, of one that will, or of neither. */
+/** Whether the report is about the running attempt, about one that will run, or about neither. */
 export function standingOf(
   task: Task | undefined,
   { run, nodeId }: Pick<ProgressReport, "run" | "nodeId">,
@@ -51,7 +51,7 @@ export function standingOf(
     case "held":
     case "assigned":
       return "early";
-    // Its end will say how far it came.
+    // Its end will have its last progress.
     case "stopping":
     case "waiting":
     case "offered":
@@ -62,7 +62,7 @@ export function standingOf(
   }
 }
 
-/** Progress of a task that a cluster runs is a sign of life, and says that it has started. */
+/** Progress of a task that a cluster runs is a sign of life, and proves that it has started. */
 function heard(task: Task, nowMs: number): Task {
   if (task.state.kind !== "accepted") return task;
   const startedAtMs = task.state.startedAtMs ?? nowMs;

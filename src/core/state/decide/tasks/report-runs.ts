@@ -20,9 +20,9 @@ import { begun, isHeldTask, returned } from "./held.ts";
 import { isRestarted } from "./restart.ts";
 
 /**
- * An agent reports. Only the current attempt of a task that is bound to this very node may be
- * moved; anything else is old news (a repeated report, a task that was placed elsewhere since) and
- * changes nothing, but a run that goes on without being wanted is to be stopped.
+ * An agent reports runs. A report changes only the current attempt of a task that is assigned to this very
+ * node. Any other report is out of date (repeated, or of a task that was placed elsewhere since) and
+ * changes nothing, but the agent must stop an unwanted run.
  */
 export function reportRuns(
   state: State,
@@ -56,7 +56,7 @@ export function reportRuns(
       if (isThis && known.state.heldAtMs === event.heldAtMs) moved.set(key, returned(known, nowMs));
       continue;
     }
-    // A held one that the agent speaks of has begun.
+    // A held run that the agent reports has begun.
     const task = known !== undefined && isHeldTask(known) ? begun(known) : known;
     const isOurs = task !== undefined && isActiveTask(task) && task.state.nodeId === nodeId;
     if (job === undefined || !isOurs || task.attempt !== run.attempt) {
@@ -171,7 +171,7 @@ function endOfRun(
   return beganAtMs + Math.min(Math.round(usage.wallUs / 1_000), limits.durationMsMax);
 }
 
-/** Agents are not trusted: what they write about an end is shown to people. */
+/** Agents are not trusted, and people read their messages about ends. */
 function readable<Outcome extends TaskFailure>(outcome: Outcome): Outcome {
   return {
     ...outcome,

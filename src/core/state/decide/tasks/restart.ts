@@ -12,7 +12,7 @@ export interface ServiceEnd {
   readonly lastedMs: number;
 }
 
-/** What follows: another attempt after a while, or the end of the task. */
+/** The next step: another attempt after a while, or the end of the task. */
 export type AfterEnd =
   | { readonly kind: "again"; readonly waitMs: number; readonly restarts: Restarts | undefined }
   | { readonly kind: "over"; readonly failure: TaskFailure };

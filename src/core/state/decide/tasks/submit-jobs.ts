@@ -137,7 +137,7 @@ function checkRoom(state: State, jobs: readonly Job[]): void {
   for (const [id, count] of tasksByGroup) checkGroupCapacity(state, id, count);
 }
 
-/** Refuses tasks beyond what a group may have in the queue. */
+/** Rejects tasks beyond the queue limit of the group. */
 export function checkGroupCapacity(state: State, id: GroupId, count: number): void {
   const record = state.groups.get(id);
   if (record === undefined && state.groups.size >= limits.groupsMax) {

@@ -8,8 +8,8 @@ import type { State } from "../../state.ts";
 import { whyKeptBack } from "./kept-back.ts";
 
 /**
- * An agent that speaks for a cluster takes what was offered to the cluster, oldest first, as far as
- * it has room. From then on its tasks are like those of any node.
+ * The agent of a cluster accepts tasks offered to the cluster, oldest first, as far as
+ * it has free capacity. From then on they are like the tasks of any node.
  */
 export function takeTasks(
   state: State,

@@ -7,8 +7,8 @@ import type { State } from "../../state.ts";
 import { withdrawn } from "./end-attempt.ts";
 
 /**
- * The last agent of a cluster is lost: what was offered to the cluster, and nobody has taken, goes back
- * into the queue and perhaps elsewhere. Of very many the oldest.
+ * The last agent of a cluster is lost: tasks that were offered to the cluster and not accepted go back
+ * into the queue, and may be placed elsewhere. Of very many, the oldest go first.
  */
 export function withdrawForsaken(
   state: State,
