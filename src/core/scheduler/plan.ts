@@ -30,7 +30,7 @@ export interface SplitPlacement extends Omit<TaskPlacement, "target"> {
 
 export type Placement = TaskPlacement | SplitPlacement;
 
-/** Proposes placements. What it proposes is judged before it is done. */
+/** Proposes placements. The judge checks each proposal before it is applied. */
 export type Planner = typeof nextPlacement;
 
 /** What the planner looks at. */
@@ -63,8 +63,8 @@ const SEARCH_LOOKS_MAX = 4;
  * each placement must be applied before the next is asked for.
  *
  * The group that holds the least for its weight goes first; within it the highest priority, then
- * the oldest job; the policy chooses among nodes with room. A request that fits nowhere steps
- * aside, so that it blocks no other, and is not looked at again until a node gets room for it.
+ * the oldest job; the policy chooses among nodes with free capacity. A request that fits nowhere steps
+ * aside, so that it blocks no other, and the planner skips it until a node has capacity for it.
  */
 export function nextPlacement(
   view: PlanView,
@@ -110,8 +110,8 @@ function sharesOf(
 }
 
 /**
- * A task of the lane was given out, or so many. A group that fell behind, because it was idle or fitted nowhere, goes first once,
- * not more often.
+ * One or more tasks of the lane were assigned. A group that fell behind, because it was idle or fitted nowhere, goes
+ * first once, not more often.
  */
 export function countTurn(
   { queue, fleet, clusters }: PlanView,
@@ -150,8 +150,8 @@ export function chooseTarget(
   const [chosen] = selection.ranked;
   const target = targets.get(chosen?.name ?? "");
   if (target !== undefined) return drawnAgain(view, request, policy.nodes, target, candidatesMax);
-  // Nodes that were dropped for what their cluster says are looked at again when it says something
-  // else; others when they get room.
+  // The planner looks again at nodes that were dropped because of their cluster's state when that state
+  // changes; at others when they have free capacity.
   request.pool.narrow(request, new Set());
   return undefined;
 }
@@ -171,7 +171,7 @@ function drawnAgain(
   return node === undefined ? target : { kind: "node", node };
 }
 
-/** Of each cluster the best node with room. */
+/** The best node with free capacity of each cluster. */
 function bestOfClusters(
   { fleet, clusters }: PlanView,
   request: RequestClass,

@@ -4,7 +4,7 @@ import type { NodeRecord } from "./nodes/node-record.ts";
 import type { Lane } from "./queue/lane.ts";
 import type { Pool } from "./nodes/pool.ts";
 
-/** What a task asks for. Tasks that ask for the same thing are planned together. */
+/** The request of a task. Tasks with equal requests are planned together. */
 export type Request = Pick<JobTerms, "needs" | "request" | "select" | "where">;
 
 /** The parts of a job's terms that say what its tasks ask for. */
@@ -38,9 +38,9 @@ export interface RequestClass extends Request {
   triedAt: number;
   /** False: none could when it was last looked at, and no cluster has changed since. */
   clustersMayHelp: boolean;
-  /** The judge refused one of its placements: when the planner tries again at the latest. */
+  /** The judge rejected one of its placements: when the planner tries again at the latest. */
   retryAtMs: number | undefined;
-  /** A scheduler outside assigns its tasks: the planner leaves it alone, whoever has room for it. */
+  /** An external scheduler assigns its tasks: the planner ignores it, even when nodes have free capacity. */
   isExternal: boolean;
 }
 

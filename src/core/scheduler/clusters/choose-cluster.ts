@@ -10,15 +10,15 @@ import { preferenceNow } from "../nodes/placement-cost.ts";
 import type { PreparedSelects } from "../../select/prepared-selects.ts";
 import type { Candidate, Dropped, Select, Selection } from "../../select/strategy.ts";
 
-/** Where a task could go now: a node, or a cluster that pulls. */
+/** A place for a task now: a node, or a pull cluster. */
 export type Target =
   | { readonly kind: "node"; readonly node: NodeRecord }
   | { readonly kind: "cluster"; readonly cluster: ClusterId };
 
-/** How clusters are chosen when a job does not say it. */
+/** The strategy for jobs that name none. */
 export interface ClusterPolicy {
   readonly select: Select;
-  /** How they are chosen when a job says it. */
+  /** The strategies that a job can name. */
   readonly ofJobs: PreparedSelects;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
@@ -30,9 +30,9 @@ export interface ClusterChoice {
 }
 
 /**
- * Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull.
- * Those that can meet what is preferred go first; others are chosen from when none of these is good
- * enough, and last of all those that agents spoke for who are all away.
+ * Chooses between clusters with a node that has free capacity (`nodes`: the best of each) and pull clusters.
+ * Clusters that satisfy the preferences go first; then the others, when none of these is good
+ * enough; last the pull clusters whose agents are all disconnected.
  */
 export function chooseCluster(
   clusters: ClusterTable,
@@ -77,7 +77,7 @@ export function chooseCluster(
 const selectOf = ({ select }: Request, { select: usual, ofJobs }: ClusterPolicy): Select =>
   select?.strategy === undefined ? usual : ofJobs.of(select.strategy, select.options);
 
-/** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
+/** The pull clusters that have the requested resources: only they know whether these are free. */
 function pullingFor({ graphs }: ClusterTable, request: Request): readonly ClusterMatch[] {
   const { cluster: named } = request.where;
   const asked = graphs.isEmpty ? undefined : askedOfClusters(request);

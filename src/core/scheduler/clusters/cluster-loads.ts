@@ -10,12 +10,12 @@ interface Load {
   readonly used: Record<string, number>;
   tasks: number;
   readonly offered: Set<Task>;
-  /** Agents that speak for it, and how many of them take work. */
+  /** Agents of the whole cluster, and how many of them accept tasks. */
   agents: number;
   agentsTaking: number;
 }
 
-/** What each cluster was given and has not ended, for choosing between them. Follows State.apply. */
+/** The tasks of each cluster that have not ended, for choosing between clusters. Follows State.apply. */
 export class ClusterLoads {
   readonly #loads = new Map<ClusterId, Load>();
 
@@ -34,13 +34,13 @@ export class ClusterLoads {
     countAgent(load, after, 1);
   }
 
-  /** Agents spoke for it, and none of them is there now: what is offered to it may wait for long. */
+  /** The cluster has agents, and none of them accepts tasks now: offered tasks may wait for long. */
   isForsaken(cluster: ClusterId): boolean {
     const { agents, agentsTaking } = this.#of(cluster);
     return agents > 0 && agentsTaking === 0;
   }
 
-  /** Whether there are agents that speak for it, away or not. */
+  /** Whether the cluster has agents, connected or not. */
   isSpokenFor(cluster: ClusterId): boolean {
     return this.#of(cluster).agents > 0;
   }
@@ -57,7 +57,7 @@ export class ClusterLoads {
     load.tasks--;
   }
 
-  /** Keeps what is offered in step with the task's state. */
+  /** Updates the offered tasks when a task changes its state. */
   moved(before: Task | undefined, after: Task | undefined): void {
     if (before?.state.kind === "offered") this.#of(before.state.cluster).offered.delete(before);
     if (after?.state.kind === "offered") this.#of(after.state.cluster).offered.add(after);

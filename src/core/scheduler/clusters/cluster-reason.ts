@@ -13,7 +13,7 @@ export type ClusterReason =
   | { readonly kind: "containers-asked" }
   /** Only agents of nodes pass a client's input on. */
   | { readonly kind: "attach-asked" }
-  /** Energy is split over nodes, and a pull cluster tells of none. */
+  /** Energy is split over nodes, and a pull cluster reports none. */
   | { readonly kind: "energy-asked" }
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
   | { readonly kind: "no-nodes" }

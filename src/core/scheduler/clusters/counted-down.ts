@@ -6,7 +6,7 @@ import type { ClusterId } from "../../model/ids.ts";
 import type { ClusterTable } from "./cluster-table.ts";
 import { askedOfClusters, type Request } from "../request.ts";
 
-/** What the cluster says of itself, less what it was given; undefined: it counts nothing. */
+/** The state of the cluster with its counters reduced by this request; undefined: it counts nothing. */
 export function countedDown(
   clusters: ClusterTable,
   id: ClusterId,

@@ -5,8 +5,8 @@ import type { Request } from "../request.ts";
 type Asked = Pick<Request, "needs" | "request">;
 
 /**
- * What is left of the room that a cluster says it has once the task is there; undefined: it does not
- * fit. What the cluster does not speak of is its own business.
+ * The reported free capacity of a cluster after it accepts the task; undefined: the task does not
+ * fit. Resources that the cluster does not report are not checked.
  */
 export function takeFrom(room: Resources, asked: Asked): Resources | undefined {
   for (const amounts of amountsAsked(asked)) {

@@ -9,7 +9,7 @@ import {
 } from "../nodes/node-classes.ts";
 import type { Request } from "../request.ts";
 
-/** Nodes that are refused for the same reason. */
+/** Nodes that are rejected for the same reason. */
 export interface NodeReason {
   readonly reason: Reason;
   readonly never: boolean;
@@ -26,7 +26,7 @@ export interface Outlook {
   readonly reasons: readonly NodeReason[];
 }
 
-/** What every node says to a request: which filter refuses it, and whether waiting can help. */
+/** The answer of every node to a request: the filter that rejects the node, and whether waiting can help. */
 export function outlook(
   request: Request,
   nodes: NodeClasses,

@@ -17,17 +17,17 @@ export interface PlacesView extends NodesView {
   readonly clusters: ClusterTable;
 }
 
-/** What a cluster says to a request. */
+/** The answer of a cluster to a request. */
 export interface ClusterVerdict {
   readonly cluster: ClusterId;
   readonly kind: Cluster["kind"];
-  /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
+  /** yes: now; not-now: time, or a new report of the cluster, can change it. */
   readonly verdict: Verdict["kind"];
   /** Why not, the most telling first. */
   readonly reasons: readonly ClusterReason[];
 }
 
-/** What every cluster says to a request, in the order of their names. */
+/** The answers of all clusters to a request, by name. */
 export function clusterAnswers(
   view: PlacesView,
   request: Request,
@@ -43,7 +43,7 @@ export function clusterAnswers(
   return dropUnwanted(view.clusters, request, policy, { answers, nodes });
 }
 
-/** What pulling clusters say to a request, in the order of their names, whatever nodes say. */
+/** The answers of pull clusters to a request, by name, regardless of nodes. */
 export const pullingAnswers = (
   { clusters }: PlacesView,
   request: Request,
@@ -106,7 +106,7 @@ export function pullingAnswer(
   return never({ kind: "graph", refusals });
 }
 
-/** Those that have room, but that the way of choosing between clusters drops. */
+/** Clusters with free capacity that the selection strategy drops. */
 function dropUnwanted(
   clusters: ClusterTable,
   request: Request,
@@ -132,7 +132,7 @@ function dropUnwanted(
 
 const FIRST_NODES = 16;
 
-/** Whether any node or cluster there is could ever take the request, whatever else is going on. */
+/** Whether the request is satisfiable by any registered node or cluster, regardless of load. */
 export function isPossible(view: PlacesView, request: Request): boolean {
   const { nodes, clusters, filters } = view;
   // Most requests are possible on the first nodes that are looked at.

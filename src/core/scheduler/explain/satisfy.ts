@@ -14,7 +14,7 @@ import { managedAnswer, outlookByCluster, type PlacesView } from "./places.ts";
 export interface ClusterAnswer {
   readonly cluster: ClusterId;
   readonly kind: Cluster["kind"];
-  /** With all that it has. */
+  /** With its whole capacity. */
   readonly ever: boolean;
   /** With what is free; what a pulling cluster runs is its own scheduler's business. */
   readonly now: boolean;
@@ -27,7 +27,7 @@ export interface ClusterAnswer {
 }
 
 /**
- * Which clusters could meet a request, by name. `ofNodes` is what is asked of nodes with agents, one
+ * The clusters that could satisfy a request, by name. `ofNodes` is the request to managed nodes, one
  * by one: processes that run by themselves are placed by themselves.
  */
 export function satisfyChoice(
@@ -39,7 +39,7 @@ export function satisfyChoice(
   return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
 }
 
-/** What clusters that pull say to who asks for nothing; undefined: all of them, by name. */
+/** The answers of pull clusters to a request without resources. `names` undefined: all pull clusters, by name. */
 export const satisfyNothing = (
   state: PlacesView,
   names: readonly string[] | undefined,
@@ -81,7 +81,7 @@ export function pullingAnswers(
   });
 }
 
-/** Clusters that are laid out alike are refused alike: each kind of them is explained once. */
+/** Clusters with equal layouts have equal reasons: each layout is explained once. */
 function explainerOf(
   { clusters: { graphs } }: PlacesView,
   request: CompiledRequest,

@@ -40,9 +40,9 @@ export interface TrialLimits {
 }
 
 /**
- * Places tasks of jobs that were not submitted, with the real planner on the state as it is, one
- * after the other, and takes all of it back. What waits in the queue does not come into it: all that
- * can be placed has been.
+ * Places tasks of jobs that were not submitted, with the real planner on the current state, one
+ * after the other, and undoes all of it. Queued jobs do not matter: all that
+ * can be placed has been placed.
  */
 export function tryOut(
   state: TrialView,

@@ -56,7 +56,7 @@ export class FilterChain {
   readonly allowsReady: Allows;
   readonly #requestKeys: readonly ((request: Request) => string)[];
   readonly #places: readonly NonNullable<Filter["place"]>[];
-  /** Nodes that have less free than this are refused now. */
+  /** Nodes with less free capacity than this are rejected now. */
   readonly leastFree: (request: Request) => Resources;
 
   constructor(all: readonly Filter[] = filters) {

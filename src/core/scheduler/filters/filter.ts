@@ -28,9 +28,9 @@ export interface Question {
 }
 
 /**
- * One reason to refuse nodes. Everyone who decides about nodes asks the whole chain (chain.ts), so
- * that a filter in its list holds everywhere. The declarations below only save questions: a filter
- * without them is asked for every node that is looked at.
+ * One reason to reject nodes. All code that decides about nodes asks the whole chain (chain.ts), so
+ * that a filter in its list applies everywhere. The declarations below only save calls: the planner asks
+ * a filter without them about every node.
  */
 export interface Filter {
   readonly name: string;
@@ -55,7 +55,7 @@ export interface Filter {
   readonly nodeKey?: (request: Request) => (node: FilterNode) => string;
   /** Nodes and requests are filed under places, so that both find each other without a search. */
   readonly place?: FilterPlace;
-  /** Nodes that have less free are refused now. Nodes are sorted by it, and lanes that wait. */
+  /** The filter rejects nodes with less free capacity now. Nodes and waiting lanes are sorted by it. */
   readonly leastFree?: (request: Request) => Resources;
 }
 

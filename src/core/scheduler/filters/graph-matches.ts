@@ -3,7 +3,7 @@ import { graphRequest } from "../../graph/request/graph-request.ts";
 import type { NodeGraph } from "../nodes/node-graphs.ts";
 import type { Filter } from "./filter.ts";
 
-/** Rejects nodes that have not what is asked of a graph: parts that are large enough, software. */
+/** Rejects nodes whose graph does not satisfy the request: parts that are large enough, software. */
 export const graphMatches: Filter = {
   name: "graph-matches",
   ever: {

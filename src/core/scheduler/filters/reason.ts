@@ -1,7 +1,7 @@
 import type { Refusal } from "../../graph/match/refusal.ts";
 import type { NodeStateName } from "../../model/node/node.ts";
 
-/** Why a filter refuses a node. `describeReason` turns it into text for people. */
+/** Why a filter rejects a node. `describeReason` turns it into text for people. */
 export type Reason =
   /** Its agent accepts tasks for a pull cluster; none are placed on it. */
   | { readonly kind: "cluster-agent" }

@@ -34,14 +34,14 @@ export class Fleet {
   /** All nodes, and the keys that each is filed under. */
   readonly #nodesByKey = new MultiMap<string, NodeRecord>();
   readonly #keysByNode = new Map<NodeRecord, readonly string[]>();
-  /** Nodes that got room since the planner last looked. */
+  /** Nodes with new free capacity since the planner last looked. */
   readonly #improved = new SmallSet<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
   /** Pools of requests that differ, for one place: the same node, label, rare resource or cluster. */
   poolsPerPlaceMax: number = limits.poolsPerPlaceMax;
   /** Another number whenever the capacity may have changed. */
   capacityVersion = 0;
-  /** How often a node was given a task, since the server started. */
+  /** How often a task was assigned to a node, since the server started. */
   turn = 0;
   readonly work: PlannerWork = noWork();
   readonly suspicions: Suspicions;
@@ -114,7 +114,7 @@ export class Fleet {
     this.usageChanged(record, false);
   }
 
-  /** What is free on the node changed. */
+  /** The free capacity of the node changed. */
   usageChanged(record: NodeRecord, gotRoom: boolean): void {
     const pools = this.#poolsByNode.get(record);
     if (pools === undefined) return;
@@ -131,12 +131,12 @@ export class Fleet {
     return this.#improved.size > 0;
   }
 
-  /** Whether the node got room since the planner last looked. */
+  /** Whether the node has new free capacity since the planner last looked. */
   isImproved(record: NodeRecord): boolean {
     return this.#improved.has(record);
   }
 
-  /** Lists nodes that got room in the pools where classes wait. Bounded; the rest stays for later. */
+  /** Lists nodes with new free capacity in the pools where classes wait. Bounded; the rest stays for later. */
   offerImproved(checksMax: number, freed: (pool: Pool) => void): void {
     let checks = 0;
     let offered = 0;

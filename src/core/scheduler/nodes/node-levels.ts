@@ -63,7 +63,7 @@ export class NodeLevels {
       standing = { record, level, turn, step, before: undefined, after: undefined };
       this.#standings.set(record, standing);
     } else {
-      // One that was given a task goes behind the others of its step.
+      // A node with a new task goes behind the others of its step.
       if (standing.step === step && standing.level === level && standing.turn === turn) return;
       this.#levels[standing.level]?.remove(standing);
       standing.level = level;
@@ -190,7 +190,7 @@ export class NodeLevels {
     return made;
   }
 
-  /** All nodes with room, or undefined when there are more than `max`. */
+  /** All nodes with free capacity, or undefined when there are more than `max`. */
   allFitting(request: Request, max: number): Set<NodeRecord> | undefined {
     const found = new Set<NodeRecord>();
     for (let level = this.lowestFor(request); level < LEVELS; level++) {

@@ -7,13 +7,13 @@ import { binpack } from "../scorers/binpack.ts";
 import type { Scorer } from "../scorers/scorer.ts";
 import { spread } from "../scorers/spread.ts";
 
-/** Which of the nodes with room gets a task. */
+/** Chooses one of the nodes with free capacity for a task. */
 export type NodePolicy =
   /** The best of as many as one placement may look at. */
   | { readonly kind: "score"; readonly scorer: Scorer }
-  /** The one that was given a task longest ago. */
+  /** The node whose last assignment is longest ago. */
   | { readonly kind: "longest-ago" }
-  /** Any, each as likely as the others: drawn from the seed and how many were given out before. */
+  /** A random node, all equally likely: drawn from the seed and the number of earlier assignments. */
   | { readonly kind: "draw"; readonly seed: number };
 
 const policies: Readonly<Record<string, (seed: () => number) => NodePolicy>> = {

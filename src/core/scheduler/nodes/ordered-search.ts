@@ -7,8 +7,8 @@ import type { Request } from "../request.ts";
 import { preferenceNow } from "./placement-cost.ts";
 
 /**
- * The node with room that was given a task longest ago. Where some serve the request better than
- * others, the first `candidatesMax` with room of each level are compared.
+ * The node with free capacity whose last assignment is longest ago. Where some serve the request better than
+ * others, compares the first `candidatesMax` such nodes of each level.
  */
 export function longestAgo(
   nodes: NodeLevels,
@@ -30,8 +30,8 @@ export function longestAgo(
 }
 
 /**
- * Any node with room, each as likely as the others: drawn from all until one has room, or of those
- * that do where few have. Where some serve the request better than others, the best that was drawn.
+ * A random node with free capacity, all equally likely: drawn from all nodes until one has capacity, or, where few
+ * have, from those. Where some serve the request better than others, the best drawn one.
  */
 export function drawn(
   nodes: NodeLevels,

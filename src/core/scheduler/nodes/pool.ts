@@ -32,8 +32,8 @@ interface ClusterNodes {
 }
 
 /**
- * The nodes that could ever take tasks of requests that filters do not tell apart, and that take
- * tasks now; and the lanes that wait for one of them.
+ * The schedulable nodes that can satisfy a set of requests which filters do not distinguish;
+ * and the lanes that wait for one of these nodes.
  */
 export class Pool {
   readonly key: string;
@@ -85,7 +85,7 @@ export class Pool {
     return this.#filters.placesOf(record.node).includes(this.#filters.placeOf(this.asked));
   }
 
-  /** What a task takes at least. */
+  /** The least that a task uses. */
   leastOf(request: Request): readonly number[] {
     return this.amountsOf(this.#filters.leastFree(request));
   }

@@ -21,7 +21,7 @@ export const QUARANTINE_TERMS: QuarantineTerms = {
   firstMs: limits.quarantineMs,
 };
 
-/** What the end of an attempt says of its node. */
+/** The meaning of the end of an attempt for its node. */
 export type EndVerdict = "worked" | "failed-at-once" | "nothing";
 
 interface Streak {
@@ -43,8 +43,8 @@ interface Worked {
 }
 
 /**
- * What speaks against nodes: jobs that failed there as soon as they started, one after the other.
- * Follows State.apply; not stored, as a restarted server finds out anew. Bounded in nodes and jobs.
+ * Evidence against nodes: jobs that failed there as soon as they started, one after the other.
+ * Follows State.apply; not stored: a restarted server collects it again. Bounded in nodes and jobs.
  */
 export class Suspicions {
   /** Of nodes where nothing has worked since. */
@@ -71,7 +71,7 @@ export class Suspicions {
     else if (verdict === "worked" && this.#jobs.size > 0) this.#workedOn(node, jobId);
   }
 
-  /** A task left the node: how its attempt ended says something of it. */
+  /** A task left the node: the end of its attempt is evidence for or against the node. */
   left(node: Node, { jobId, attempt }: Task, after: Task): void {
     const { state, past } = after;
     const atMs = "endedAtMs" in state ? state.endedAtMs : (past.at(-1)?.endedAtMs ?? 0);
@@ -88,7 +88,7 @@ export class Suspicions {
     return end && verdictOnEnd(end, quickMs);
   }
 
-  /** A node that is released begins anew. */
+  /** A released node starts without evidence. */
   nodeChanged(record: NodeRecord): void {
     if (record.node.quarantine !== undefined) this.#quarantined.add(record);
     else if (this.#quarantined.has(record)) this.nodeRemoved(record);
@@ -114,7 +114,7 @@ export class Suspicions {
   }
 
   /**
-   * Different jobs that speak against the node. A job speaks against a node when it failed at once
+   * Different jobs that are evidence against the node. A job is evidence against a node when it failed at once
    * there, nothing has worked there since, and it worked elsewhere or failed nowhere else: one that
    * fails everywhere has itself to blame. And without anything that worked on another node of the
    * cluster meanwhile, it may be all of them that are bad.
@@ -131,7 +131,7 @@ export class Suspicions {
       .map(([job]) => job);
   }
 
-  /** Whether its failures say something of the node. */
+  /** Whether its failures are evidence against the node. */
   #speaksAgainst(job: JobId, node: NodeId): boolean {
     const suspect = this.#jobs.get(job);
     return suspect === undefined || suspect.hasWorked || suspect.node === node;

@@ -31,8 +31,8 @@ function goesFirst(a: LaneEntry, b: LaneEntry): boolean {
 }
 
 /**
- * What waits to be placed: per group and priority and request one lane. Follows State.apply; the
- * planner takes from it by looking, and what was placed is skipped because its row says so.
+ * The queued tasks: one lane per group, priority and request. Follows State.apply; the
+ * planner reads it without removing, and skips placed tasks by their rows.
  *
  * Invariant: a lane has exactly one entry. It stands among its group's ready lanes, or, once its
  * request class fits nowhere, among the parked lanes of its pool, which are looked at only when a
@@ -285,7 +285,7 @@ export class Queue {
     if (group.ready.size === 0) this.order.touch(group);
   }
 
-  /** Its request fits nowhere: the lane leaves the ready ones until a node or a cluster has room. */
+  /** Its request fits nowhere: the lane leaves the ready ones until a node or a cluster has free capacity. */
   park(lane: Lane): void {
     const { request, entry } = lane;
     request.clustersMayHelp = false;
@@ -294,7 +294,7 @@ export class Queue {
   }
 
   /**
-   * The judge refused a placement of the lane. Its class waits as if it fitted nowhere: until a node
+   * The judge rejected a placement of the lane. Its class waits as if it fitted nowhere: until a node
    * gets free capacity, a cluster changes, or this time has come.
    */
   refused(lane: Lane, retryAtMs: number): void {
@@ -319,13 +319,13 @@ export class Queue {
     }
   }
 
-  /** Nodes of the pool got room. */
+  /** Nodes of the pool have new free capacity. */
   freed(pool: Pool): void {
     this.#parked.freed(pool);
   }
 
   /**
-   * Nothing more can be placed now. What is free goes on to the classes that could use it but whose
+   * Nothing more can be placed now. Marks the free capacity for classes that could use it but whose
    * groups are at their limits: they search for it when they may place tasks again.
    */
   settle(): void {
@@ -371,7 +371,7 @@ export class Queue {
     }
   }
 
-  /** The cluster came, or has or says something else: what waited for it looks again. */
+  /** The cluster was added, or its contents or state changed: lanes that waited for it search again. */
   clustersChanged(cluster: ClusterId): void {
     for (const named of [cluster, undefined]) {
       for (const request of this.#lookingForClusters.get(named)) {
