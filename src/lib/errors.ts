@@ -45,7 +45,7 @@ export class AppError extends Error {
     this.#saysWhere = saysWhere;
   }
 
-  /** Anything thrown, as an AppError; what is not one already is our own mistake: internal. */
+  /** Anything thrown, as an AppError; any other error is a bug of ours: internal. */
   static from(error: unknown, doing: string): AppError {
     return error instanceof AppError ? error : new AppError("internal", doing, { cause: error });
   }

@@ -1,4 +1,4 @@
-/** Our own mistakes: a broken invariant crashes, because what follows could only make it worse. */
+/** For bugs of ours: a broken invariant crashes, because to continue could only make it worse. */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }

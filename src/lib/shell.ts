@@ -1,4 +1,4 @@
-/** What has a meaning of its own when it stands where a command is expected. */
+/** Words with a special meaning in the position of a command. */
 const RESERVED = new Set(
   "case coproc do done elif else esac fi for function if in select then time until while".split(
     " ",

@@ -1,7 +1,7 @@
 import { ByteBlocks } from "../bytes/byte-blocks.ts";
 import { tooLarge } from "./unpack.ts";
 
-// A message of gRPC: one byte that tells whether it is compressed, four that tell its length.
+// A gRPC message has a prefix: one byte for whether it is compressed, four for its length.
 const HEAD_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
 

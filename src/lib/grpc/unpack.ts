@@ -14,7 +14,7 @@ export interface Packed {
   readonly bytesMax: number;
 }
 
-/** On this thread: only for what is small. Throws AppError. */
+/** Unpacks on this thread: only for small messages. Throws AppError. */
 export function unpackAtOnce({ bytes, encoding, bytesMax }: Packed): Buffer {
   const { atOnce } = unpackerOf(encoding);
   try {
