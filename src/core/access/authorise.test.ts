@@ -96,7 +96,7 @@ describe("every permission and every kind of principal", () => {
   }
 });
 
-describe("what is one's own", () => {
+describe("own resources", () => {
   const clusters = (...names: (string | undefined)[]): Resource => ({ kind: "clusters", names });
   const cases: readonly [string, Principal, Permission, Resource, boolean][] = [
     ["its cluster", cluster, "clusters.report", clusters("blue"), true],
@@ -128,7 +128,7 @@ describe("what is one's own", () => {
   });
 });
 
-test("a refusal names the principal, the permission and who has it", () => {
+test("a rejection names the principal, the permission and the roles that have it", () => {
   expect(() => authorise(cluster, "clusters.register")).toThrow(
     "cluster:blue lacks the permission clusters.register, which admin, registrar have",
   );

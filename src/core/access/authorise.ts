@@ -47,7 +47,7 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a request is about, for roles that may do something only with what is theirs. */
+/** The resource that a request concerns, for roles that may act only on their own resources. */
 export type Resource =
   /** Undefined: a job that names no cluster may go to any. */
   | { readonly kind: "clusters"; readonly names: readonly (string | undefined)[] }

@@ -41,7 +41,7 @@ export interface UserPrincipal {
 export interface AgentPrincipal {
   readonly kind: "agent";
   readonly node: string;
-  /** The pull cluster that it speaks for as a whole; absent: for its node only. */
+  /** The pull cluster whose agent it is; absent: it is the agent of its node only. */
   readonly cluster?: string;
 }
 
@@ -92,5 +92,5 @@ export const narrowTo = (cluster: string, { clusters }: Submitter): Submitter =>
 /** The name of the agent that holds the key of a node. */
 export const agentOf = (node: string): string => `agent:${node}`;
 
-/** The name of whoever submits with the token of one cluster. */
+/** The name of a caller that submits with the token of one cluster. */
 export const submitterTo = (cluster: string): string => `submitter:${cluster}`;

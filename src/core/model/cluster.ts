@@ -24,13 +24,13 @@ export interface ClusterGraph {
   readonly graph: Graph;
 }
 
-/** What is linked to a cluster's graph; its links count vertices of that graph. */
+/** A subsystem of a cluster's graph; its links count vertices of that graph. */
 export interface ClusterSubsystem {
   readonly id: ClusterId;
   readonly subsystem: Subsystem;
 }
 
-/** What a cluster says of itself, and which of it goes down as tasks are given to it. */
+/** The reported state of a cluster, and which of its keys go down as tasks are assigned to it. */
 export interface ClusterStatus {
   readonly id: ClusterId;
   readonly state: ClusterState;

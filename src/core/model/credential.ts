@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import type { ClusterId } from "./ids.ts";
 import { PRINTABLE } from "./texts.ts";
 
-/** Of texts that people made: what cannot be shown by every client is refused at once. */
+/** The rule for secrets that people chose: rejects characters that not every client can send. */
 export const SECRET_RULE = {
   minLength: 1,
   maxLength: limits.secretLengthMax,
@@ -19,7 +19,7 @@ export type CredentialRef =
   | { readonly kind: "register" | "global-token" }
   | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: ClusterId };
 
-/** Of the text itself only a hash is known: what is stored or copied opens nothing. */
+/** Only a hash of the secret is stored: a copy of the data gives no access. */
 export interface Credential {
   readonly id: CredentialRef;
   /** Opaque here: whoever made it knows how to check a text against it. */

@@ -15,7 +15,7 @@ export interface DeclaredSoftware {
   }[];
 }
 
-/** What agents say of a node with what was declared of it. */
+/** The facts of a node from its agent, together with declared software. */
 export function withDeclared(
   software: Software,
   declared: Iterable<DeclaredSoftware>,

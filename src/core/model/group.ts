@@ -11,7 +11,7 @@ export interface Group {
   readonly owner: string;
   /** Tasks assigned, running or stopping at once; undefined: no limit. */
   readonly runningTasksMax: number | undefined;
-  /** Tasks pending or waiting; a submission beyond it is refused. undefined: no limit. */
+  /** Tasks pending or waiting; the server rejects a submission beyond it. undefined: no limit. */
   readonly queuedTasksMax: number | undefined;
   /** Who paused it: nothing of it is placed; absent: it is not paused. */
   readonly pausedBy?: string;

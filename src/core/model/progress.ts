@@ -15,7 +15,7 @@ import {
 
 export type JobStateName =
   | "pending"
-  /** All that has not ended was handed over to clusters that have told nothing of it. */
+  /** All tasks that have not ended were accepted by clusters that have not reported them. */
   | "accepted"
   | "running"
   | "succeeded"
@@ -54,7 +54,7 @@ export interface Progress {
   readonly lastEndAtMs: number | undefined;
   /** What all attempts at all tasks used, as far as it is known. */
   readonly usage: Usage | undefined;
-  /** Tasks of whose latest attempt something was told. */
+  /** Tasks whose latest attempt has reported progress. */
   readonly tasksTold: number;
   /** What all tasks have done, in hundredths of a percent of one. */
   readonly done: number;

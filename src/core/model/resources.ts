@@ -112,7 +112,7 @@ function ownAmount(amounts: Resources, name: string): number {
   return typeof amount === "number" ? amount : 0; // a third faster than hasOwn
 }
 
-/** Amounts of a node as its agent tells them, in base units. */
+/** Amounts of a node as its agent reports them, in base units. */
 export function checkAmountNames(amounts: Resources, field: string): void {
   for (const name of Object.keys(amounts)) {
     if (isResourceName(name)) continue;

@@ -1,6 +1,6 @@
 import type { Strategy } from "./strategy.ts";
 
-/** The first in the order in which whoever asks lists them. */
+/** The first in the order of the caller's list. */
 export const first: Strategy = {
   name: "first",
   prepare: () => (candidates) => ({ ranked: candidates, dropped: [] }),

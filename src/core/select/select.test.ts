@@ -50,7 +50,7 @@ describe("strategies", () => {
     test(`${name}: ${expected.join(", ")}`, () => expect(ranked(name, clusters)).toEqual(expected));
   }
 
-  test("round-robin goes on where it was", () => {
+  test("round-robin continues after the last choice", () => {
     const chosen = [0, 1, 2, 3, 4].map((turn) => ranked("round-robin", clusters, {}, { turn })[0]);
     expect(chosen).toEqual(["a", "b", "c", "d", "a"]);
     expect(ranked("round-robin", [], {}, { turn: 3 })).toEqual([]);
@@ -64,7 +64,7 @@ describe("strategies", () => {
     expect(ranked("random", [])).toEqual([]);
   });
 
-  test("cheapest and most-power go by what clusters tell; those that do not come last", () => {
+  test("cheapest and most-power rank by reported state; clusters without it come last", () => {
     const told = [
       candidate("a", { cost_per_node_hour: 3, power: 10, watts: 1 }),
       candidate("b", { cost_per_node_hour: 1, power: 30, watts: 2 }),
@@ -97,7 +97,7 @@ describe("strategies", () => {
     );
   });
 
-  test("an unknown one is refused, with what was meant", () => {
+  test("an unknown one is rejected, with a suggestion", () => {
     expect(() => strategyByName("randm")).toThrow(/did you mean random\?/);
     expect(() => strategyByName("zzzzzzz")).toThrow(/there are random, first/);
   });

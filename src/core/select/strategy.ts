@@ -5,7 +5,7 @@ export interface Candidate {
   readonly name: string;
   /** What the cluster says of itself. */
   readonly state: StateValues;
-  /** Jobs it was given that have not ended. */
+  /** Assigned jobs that have not ended. */
   readonly jobs: number;
   /** How much of it is in use, 0 … 1; undefined: not known. */
   readonly usedShare: number | undefined;

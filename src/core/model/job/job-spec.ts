@@ -32,7 +32,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly labels?: Texts | undefined;
   readonly command?: readonly string[] | undefined;
   readonly script?: string | undefined;
-  /** A whole jobspec, for one cluster that pulls. */
+  /** A whole jobspec, for one pull cluster. */
   readonly jobspec?: string | undefined;
   /** The definition of a workload (workload.ts), of which each task is an instance. */
   readonly workload?: string | undefined;
@@ -145,7 +145,7 @@ function checkShares(input: JobSpecInput): void {
   if (placement?.kind === "pulling") throw invalid("placement.kind", `${why}: leave it out`);
 }
 
-/** Who takes a whole jobspec has a scheduler of its own: that is for clusters that pull. */
+/** Only pull clusters run a whole jobspec: they have their own schedulers. */
 function forOneCluster(input: JobSpecInput): JobSpecInput {
   const { placement, array } = input;
   if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");

@@ -17,14 +17,14 @@ export type Work =
   | { readonly kind: "command"; readonly argv: readonly string[] }
   /** `args`: of the script; absent: none. */
   | { readonly kind: "script"; readonly text: string; readonly args?: readonly string[] }
-  /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
+  /** A whole jobspec, as it was written: for one pull cluster, which runs all of its tasks. */
   | { readonly kind: "jobspec"; readonly text: string }
   /** The definition of a workload, as it was written: for nodes that run instances of workloads. */
   | { readonly kind: "workload"; readonly text: string };
 
-/** Where a task may run; what is absent does not matter. */
+/** Where a task may run; absent fields do not matter. */
 export interface Where {
-  /** Only on nodes with agents, only on clusters that pull, or on either, whatever it asks for. */
+  /** Only on managed nodes, only on pull clusters, or on either, regardless of its request. */
   readonly kind?: "managed" | "pulling" | "any";
   readonly cluster?: string;
   readonly node?: string;
@@ -94,7 +94,7 @@ export interface JobSpec extends OwnTerms {
   readonly name: string;
   readonly work: Work;
   readonly terms: JobTerms;
-  /** What it depends on, as it was written; undefined: nothing. */
+  /** Its dependencies, as they were written; undefined: none. */
   readonly dependsOn: readonly Dependency[] | undefined;
   /** What it uses, in shares that are made when they are placed; undefined: it has one task, or those of its array. */
   readonly energy: EnergyTerms | undefined;
@@ -214,7 +214,7 @@ export interface Job {
   readonly submittedBy: string;
   readonly idempotencyKey: string | undefined;
   readonly closed: Closing | undefined;
-  /** What keeps it from the queue: what it depends on and is not known to be met. */
+  /** Dependencies that are not known to be met, and keep it out of the queue. */
   readonly waitsFor: readonly Clause[] | undefined;
   /** Which instance of a service it is; undefined: of none. */
   readonly instance?: InstanceRef | undefined;
@@ -241,7 +241,7 @@ export function submittedSpec({ spec, submitted }: Job): JobSpec {
 export const specWith = (spec: JobSpec, terms: Partial<UpdatableTerms>): JobSpec =>
   new SharedSpec(spec.name, spec.work, { ...spec.terms, ...terms }, spec);
 
-/** A job's row without what was decided about it since. */
+/** A job's row without later decisions about it. */
 export function asSubmitted(job: Job): Job {
   const { hold: _, submitted: __, changedBy: ___, ...row } = job;
   return { ...row, spec: submittedSpec(job), closed: undefined };
@@ -261,7 +261,7 @@ export function endedIfNothing(job: Job, atMs: number): Job {
 
 export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
 
-/** Whether its tasks are told apart by an index: "17.3". */
+/** Whether its tasks are distinguished by an index: "17.3". */
 export const hasIndexes = ({ array, energy }: JobSpec): boolean =>
   array !== undefined || energy !== undefined;
 

@@ -11,7 +11,7 @@ export interface ToldProgress {
   readonly message: string;
 }
 
-/** How far an attempt is, as it was told last. */
+/** The last reported progress of an attempt. */
 export interface TaskProgress extends ToldProgress {
   /** When the server heard it; absent: the attempt has ended. */
   readonly atMs?: number;
@@ -23,7 +23,7 @@ export const PROGRESS_MESSAGE_RULE = {
   pattern: PRINTABLE,
 } as const satisfies Rule;
 
-/** Of callers, who are told what is wrong. */
+/** For callers, who receive an error that says what is wrong. */
 export function checkProgress(percent: number, message: string, path = ""): ToldProgress {
   const read = readPercent(percent);
   if (read === undefined) {

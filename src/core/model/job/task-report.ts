@@ -17,7 +17,7 @@ export const TASK_LIST_RULE = {
 
 const TIME: Rule = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, multipleOf: 1 };
 
-/** Of what clusters that pull report of a task. */
+/** Rules for reports of pull clusters about a task. */
 export const REPORT_RULES = {
   id: TASK_ID_RULE,
   attempt: { minimum: 0, maximum: 2 ** 32 - 1, multipleOf: 1 },

@@ -96,7 +96,7 @@ export type TaskState =
   | { readonly kind: "waiting"; readonly notBeforeMs: number; readonly isFresh?: true }
   /** To a pulling cluster, which has not taken it yet. */
   | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
-  /** Handed over to a pulling cluster, which runs it by itself and tells of it, or does not. */
+  /** Accepted by a pull cluster, which runs it by itself and may or may not report it. */
   | {
       readonly kind: "accepted";
       readonly cluster: ClusterId;
@@ -158,11 +158,11 @@ export type TaskState =
 
 export interface TakeBack {
   readonly reason: string;
-  /** Somebody cancels it: it ends when it is given back, and is stopped when it has begun. */
+  /** A caller cancelled it: it ends when the agent returns it, and is stopped when it has begun. */
   readonly isCancel: boolean;
 }
 
-/** Where an attempt was made: on a node, by a cluster it was handed over to, or nowhere yet. */
+/** Where an attempt was made: on a node, by a cluster that accepted it, or nowhere yet. */
 export interface Ran {
   readonly nodeId: NodeId | undefined;
   readonly cluster?: ClusterId;

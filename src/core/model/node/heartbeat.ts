@@ -6,7 +6,7 @@ import { limits } from "../../../limits.ts";
 export interface LinkTimes {
   /** Until an agent that has sent or heard nothing sends a heartbeat. */
   readonly heartbeatMs?: number | undefined;
-  /** How long nothing may be heard before the link is given up. */
+  /** How long the peer may be silent before the link is given up. */
   readonly silenceMs?: number | undefined;
 }
 

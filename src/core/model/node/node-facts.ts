@@ -60,7 +60,7 @@ export function offeredFacts(found: NodeFacts, capacity: Resources): NodeFacts {
   };
 }
 
-/** What an agent that tells nothing of its machine is taken to have. */
+/** The assumed facts of an agent that reports none. */
 export const factsOfCapacity = (capacity: Resources): NodeFacts => offeredFacts(NO_FACTS, capacity);
 
 /** Facts from text, checked: agents and files are not trusted. */

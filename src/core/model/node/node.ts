@@ -42,9 +42,9 @@ export interface Node {
   readonly canAttach?: true;
   /** A worker of rik: it starts instances of workloads of any kind, and nothing else. */
   readonly instancesOnly?: true;
-  /** What it has for shares of jobs with energy; absent: it takes none. Its capacity has a place for one. */
+  /** Its power for shares of jobs with energy; absent: it accepts none. Its capacity has a place for one. */
   readonly power?: Power;
-  /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
+  /** Its agent is the agent of a whole pull cluster: it accepts tasks, and the planner places none on it. */
   readonly clusterAgent?: ClusterAgentTerms;
   /** As its agent asks (`busbar agent --on-lost`); absent: nothing was asked. */
   readonly loss?: LossTerms;
@@ -103,9 +103,9 @@ export interface LossTerms {
   readonly onLost?: LossPolicy;
 }
 
-/** What holds between Busbar and an agent that speaks for a cluster. */
+/** The terms between Busbar and the agent of a cluster. */
 export interface ClusterAgentTerms {
-  /** How long it may be away before what it took is lost; undefined: as long as any node. */
+  /** How long it may be disconnected before its accepted tasks are lost; undefined: as long as any node. */
   readonly leaseMs: number | undefined;
   readonly onLost: LossPolicy;
 }
@@ -145,7 +145,7 @@ export const stateReason = (node: Node, state: NodeStateName): string | undefine
 export const isSchedulable = (node: Node): boolean =>
   node.clusterAgent === undefined && isTaking(node);
 
-/** Whether it takes new work: what is placed on it, or, for an agent of a cluster, what it takes. */
+/** Whether it accepts new tasks: placed ones, or, for an agent of a cluster, offered ones. */
 export const isTaking = (node: Node): boolean =>
   node.link.kind === "connected" &&
   node.drain === undefined &&
@@ -170,7 +170,7 @@ export function lostAtMs(node: Node, nodeLostAfterMs: number): number | undefine
   return node.link.sinceMs + (lostAfterMsOf(node) ?? nodeLostAfterMs);
 }
 
-/** Whether what could ever run on the node stays as it is: an agent that comes back changes nothing. */
+/** Whether the same requests stay satisfiable on the node: an agent that reconnects changes nothing. */
 export const offersTheSame = (before: Node, after: Node): boolean =>
   before.cluster === after.cluster &&
   (before.clusterAgent === undefined) === (after.clusterAgent === undefined) &&

@@ -140,7 +140,7 @@ export const DEFAULT_ROLLOUT: RolloutTerms = {
 
 export type RolloutInput = { readonly [Name in keyof RolloutTerms]?: number | undefined };
 
-/** What is not given stays as it was. */
+/** Absent fields stay. */
 export function toRolloutTerms(input: RolloutInput, before: RolloutTerms): RolloutTerms {
   const of = (name: keyof RolloutTerms): number =>
     whole(input[name] ?? before[name], `rollout.${name}`, ROLLOUT_RULES[name]);
