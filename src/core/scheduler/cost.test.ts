@@ -62,7 +62,7 @@ describe("the cost of an event", () => {
     expect(workPerEvent(aBusyWorld({ nodes: 2_000, queued: 100 }))).toEqual(few);
   });
 
-  test("does not grow with what is queued", () => {
+  test("does not grow with the queue", () => {
     expect(workPerEvent(aBusyWorld({ nodes: 60, queued: 900_000 }))).toEqual(few);
   });
 
@@ -71,12 +71,12 @@ describe("the cost of an event", () => {
     expect(workPerEvent(aBusyWorld({ nodes: 2_000, queued: 100, memory: true }))).toEqual(small);
   });
 
-  test("is small: the node that got room and the class that waits for it", () => {
+  test("is small: the node with new free capacity and the class that waits for it", () => {
     expect(few.looked).toBeLessThanOrEqual(3);
     expect(few.asked).toBeLessThanOrEqual(1);
   });
 
-  test("requests that could not use the room are not asked", () => {
+  test("requests that could not use the free capacity are not asked", () => {
     const many = workPerEvent(aBusyWorld({ nodes: 60, queued: 100, classes: 40 }));
     expect(many.looked).toBeLessThanOrEqual(few.looked);
     expect(many.asked).toBeLessThanOrEqual(1);

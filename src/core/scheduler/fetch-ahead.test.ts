@@ -260,7 +260,7 @@ describe("how it is taken back", () => {
     expect(reasons(world).filter((reason) => reason !== undefined)).toHaveLength(2);
   });
 
-  test("what is not begun in time is taken back", () => {
+  test("a held task that is not begun in time is taken back", () => {
     const { world, held } = aHeld();
     const settings = { nodeLostAfterMs: 1e6, finishedTasksMax: 1e6, finishedAgeMsMax: 1e9 };
     world.nowMs += limits.heldMsMax;

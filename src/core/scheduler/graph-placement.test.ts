@@ -142,7 +142,7 @@ describe("requirements on nodes", () => {
     world.do({ kind: "connect-node", ...aHello(name, { session, facts }) });
   };
 
-  test("are met by what agents tell of their machines", () => {
+  test("are met by facts that agents report", () => {
     const world = new World();
     withSoftware(world, "a", { os: [{ name: "debian", version: "12" }] });
     withSoftware(world, "b", { os: [{ name: "rocky", version: "9" }] });
@@ -152,7 +152,7 @@ describe("requirements on nodes", () => {
     expect(plan(world)).toEqual([]);
   });
 
-  test("wake when an agent tells something else", () => {
+  test("wake when an agent reports other facts", () => {
     const world = new World();
     withSoftware(world, "a", { os: [{ name: "debian" }] });
     submit(world, { request: needs("mpi", "name", "openmpi") });
@@ -205,7 +205,7 @@ describe("requirements on nodes", () => {
   });
 });
 
-describe("clusters that pull", () => {
+describe("pull clusters", () => {
   test("are offered what their graph has, by the totals", () => {
     const world = new World();
     register(world, "blue", 2, 4);
@@ -258,7 +258,7 @@ describe("clusters that pull", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
-  test("what they say of themselves decides, and is asked again when they say something else", () => {
+  test("their reported state decides, and is read again when it changes", () => {
     const world = new World();
     register(world, "blue");
     register(world, "red");
@@ -301,7 +301,7 @@ describe("clusters that pull", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
-  test("what was offered and not taken expires with its job's deadline", () => {
+  test("an offered task that no cluster accepts expires with its job's deadline", () => {
     const world = new World();
     register(world, "blue");
     submit(world, { request: cores(1), array: "0-1", queueDeadlineMs: 100 });
@@ -320,7 +320,7 @@ describe("clusters that pull", () => {
     expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({ expired: 2 });
   });
 
-  test("what was offered goes back when the cluster is deleted, and can be cancelled", () => {
+  test("an offered task goes back when the cluster is deleted, and can be cancelled", () => {
     const world = new World();
     register(world, "blue");
     submit(world, { request: cores(1), array: "0-2" });

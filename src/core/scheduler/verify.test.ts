@@ -193,7 +193,7 @@ describe("verify", () => {
     });
   });
 
-  test("what is held begins later: free capacity does not matter, all else does", () => {
+  test("a held task begins later: free capacity does not matter, all else does", () => {
     const world = aWorld();
     const hold = (record: JobRecord): PlacementRefusal | undefined =>
       verifyHold(world.state, { record, index: 0, node: nodeIn(world, "a") });

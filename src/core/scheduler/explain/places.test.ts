@@ -212,14 +212,14 @@ describe("trying out", () => {
   });
 });
 
-describe("jobs that nothing could ever run", () => {
+describe("unsatisfiable jobs", () => {
   const possible = (world: World, input: Partial<JobSpecInput>) => {
     const submissions = [{ spec: aSpec(input), idempotencyKey: undefined }];
     const command = { kind: "submit-jobs", submissions, by: "t", nowMs: 1 } as const;
     return () => void world.do({ ...command, mustBePossible: true });
   };
 
-  test("are refused with the reasons, and until something else is there", () => {
+  test("are rejected with the reasons, until nodes or clusters change", () => {
     const world = new World();
     join(world, "a", { cpu: 2_000 });
     register(world, "blue", 1, 4);

@@ -89,7 +89,7 @@ describe("satisfy", () => {
     ]);
   });
 
-  test("of alternatives the first that fits is told; of none each says why, once", () => {
+  test("shows the first alternative that fits; when none fits, the reason of each, once", () => {
     const world = new World();
     register(world, "blue", 2);
     const [gpu, node, many] = [[want(1, "gpu")], [want(2, "node")], [want(9, "node")]];
@@ -134,7 +134,7 @@ describe("satisfy", () => {
     expect(satisfyChoice(world.state, [[want(1, "node")]]).clusters).toMatchObject([{ slots: 2 }]);
   });
 
-  test("a request that makes no sense is refused", () => {
+  test("an invalid request is rejected", () => {
     expect(() => satisfyChoice(new World().state, [])).toThrow("resources: 1 to 64 alternatives");
   });
 });
@@ -165,7 +165,7 @@ describe("choosing", () => {
     expect(chooseForAll(world.state, both, how("random"), () => 0.99).ranked[0]).toBe("dear");
   });
 
-  test("by rules over state and the job's parameters; who is dropped is told why", () => {
+  test("by rules over state and the job's parameters, with the reason for each dropped cluster", () => {
     const world = new World();
     for (const name of ["full", "free", "silent"]) register(world, name, 2);
     say(world, "full", { nodes_free: 0 });
@@ -192,7 +192,7 @@ describe("choosing", () => {
     });
   });
 
-  test("a strategy that is none is refused, also when there is nothing to choose", () => {
+  test("an unknown strategy is rejected, also when there is nothing to choose", () => {
     const choose = () => chooseForAll(new World().state, [[]], how("cheapst"), () => 0);
     expect(choose).toThrow("did you mean cheapest?");
   });

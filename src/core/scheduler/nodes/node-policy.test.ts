@@ -98,7 +98,7 @@ describe("round-robin", () => {
     expect(world.plan().map(whereTo)).toEqual(names(LARGE_FLEET));
   });
 
-  test("nodes of all sizes take turns, each for as long as it has room", () => {
+  test("nodes of all sizes take turns, each for as long as it has free capacity", () => {
     const world = aWorld("round-robin", []);
     for (const [name, cpu] of Object.entries({ tiny: 1_000, small: 2_000, big: 64_000 })) {
       join(world, name, { cpu });
@@ -106,7 +106,7 @@ describe("round-robin", () => {
     expect(place(world, 7)).toEqual(["big", "small", "tiny", "big", "small", "big", "big"]);
   });
 
-  test("equal nodes with room get equally much, whatever their number", () => {
+  test("equal nodes with free capacity are assigned equally much, whatever their number", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: LARGE_FLEET }),
@@ -143,7 +143,7 @@ describe("random", () => {
     }
   });
 
-  test("is as fair among the few that have room", () => {
+  test("is as fair among the few that have free capacity", () => {
     const world = aWorld("random", []);
     for (const [at, name] of names(LARGE_FLEET).entries()) {
       const memory = at % 16 === 0 ? 1_000_000 : 0;

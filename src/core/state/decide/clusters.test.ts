@@ -84,7 +84,7 @@ describe("registered clusters", () => {
     expect(world.changes.length).toBe(before);
   });
 
-  test("a subsystem that was read for another graph is refused", () => {
+  test("a subsystem that was read for another graph is rejected", () => {
     const world = new World();
     const old = register(world);
     register(world, aGraph(), true);
@@ -113,7 +113,7 @@ describe("registered clusters", () => {
     expect(world.state.clusters.statusOf(BLUE).state).toEqual({});
   });
 
-  test("too many subsystems are refused", () => {
+  test("too many subsystems are rejected", () => {
     const world = new World();
     const graph = register(world);
     for (let at = 0; at < limits.subsystemsMax; at++) {
@@ -149,7 +149,7 @@ describe("clusters with agents", () => {
     );
   });
 
-  test("get subsystems beside what their agents tell, and lose only these", () => {
+  test("have declared subsystems beside the facts of their agents, and lose only these", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
     const row = { id: BLUE, name: "io", entries: [{ node: "n1", entry: { type: "shm" } }] };

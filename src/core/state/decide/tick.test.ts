@@ -19,7 +19,7 @@ function submit(world: World, count = 1): void {
 const expired = (world: World): number => world.state.totals.jobs.expired;
 
 describe("tick", () => {
-  test("reads deadlines and moves nothing: only what is applied has happened", () => {
+  test("reads deadlines and changes nothing: only applied changes have happened", () => {
     const world = new World();
     submit(world);
     const nowMs = world.nowMs + 500;

@@ -62,7 +62,7 @@ test("n jobs of one singleton are looked at n times, not n times n", () => {
   }
 });
 
-test("the judge refuses to place what waits, however it was proposed", () => {
+test("the judge rejects a placement of a waiting job, however it was proposed", () => {
   const world = aWorld();
   submit(world, { name: "a" }, { name: "b", dependsOn: [{ on: ["a"] }] });
   const record = world.state.jobs.get(jobId(2)) ?? expect.fail("it is there");
@@ -155,7 +155,7 @@ const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
   ],
 ];
 
-describe("refused, and nothing is changed", () => {
+describe("rejected, and nothing is changed", () => {
   for (const [name, specs, message] of refused) {
     test(name, () => {
       const world = aWorld();

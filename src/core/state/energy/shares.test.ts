@@ -320,7 +320,7 @@ describe("where shares go", () => {
     );
   });
 
-  test("to no cluster that pulls, and it says so", () => {
+  test("to no pull cluster, and the reason says so", () => {
     const node = { type: "node", inside: [{ type: "core", size: 8 }] };
     const graph = parseGraph(documentOf({ type: "cluster", inside: [node] }));
     world.do({

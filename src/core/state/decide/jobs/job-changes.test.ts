@@ -40,7 +40,7 @@ describe("a job on hold", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("single tasks of an array are passed over, and come first when they are released", () => {
+  test("held tasks of an array are skipped, and come first when they are released", () => {
     submit({ array: "10-30:10", resources: { cpu: 4 } });
     hold(10);
     expect(placed()).toEqual(["1.20#1"]);
@@ -62,7 +62,7 @@ describe("a job on hold", () => {
     expect(placed()).toEqual(["1.7#1"]);
   });
 
-  test("goes on where it runs, and a failed task stays in the queue", () => {
+  test("continues where it runs, and a failed task stays in the queue", () => {
     submit({ retries: { max: 3, backoffMs: 0 } });
     expect(placed()).toEqual(["1.0#1"]);
     hold();
@@ -114,7 +114,7 @@ describe("a job on hold", () => {
   });
 });
 
-test("a paused group places nothing, others do, and what it has fetched ahead is wanted back", () => {
+test("a paused group places nothing, others do, and agents must return its tasks that were fetched ahead", () => {
   submit({ group: "a" });
   submit({ group: "b" });
   world.do({ kind: "put-group", id: groupId("a"), isPaused: true, by: "ada" });
@@ -247,7 +247,7 @@ describe("an update", () => {
     expect(world.changes.length).toBe(before);
   });
 
-  test("into a group whose queue is full is refused", () => {
+  test("into a group whose queue is full is rejected", () => {
     world.do({ kind: "put-group", id: groupId("small"), queuedTasksMax: 3 });
     submit({ array: "0-9" });
     expect(() => update({ group: "small" })).toThrow("takes at most 3 queued tasks");

@@ -71,8 +71,8 @@ function expectSound(world: World): void {
   expect(digest(readBack(world.changes))).toEqual(digest(world.state));
 }
 
-describe("a cluster that runs by itself what it takes", () => {
-  test("takes each task once; what is not to be had is refused, the rest is taken", () => {
+describe("a cluster that runs accepted tasks by itself", () => {
+  test("accepts each task once; unavailable ones are rejected, the rest is accepted", () => {
     const world = blueWorld();
     offer(world, 3);
     expect(accept(world, 1, 1, 9).refused.map(({ task, reason }) => [task.jobId, reason])).toEqual([
@@ -104,7 +104,7 @@ describe("a cluster that runs by itself what it takes", () => {
     expect(jobState(world, 1)).toBe("accepted");
   });
 
-  test("tells of them: running, and how they ended, with the end of their output", () => {
+  test("reports them: running, and how they ended, with the end of their output", () => {
     const world = blueWorld();
     offer(world, 2);
     accept(world, 1, 2);
@@ -154,7 +154,7 @@ describe("a cluster that runs by itself what it takes", () => {
     expectSound(world);
   });
 
-  test("gives back what it will not run", () => {
+  test("returns tasks that it will not run", () => {
     const world = blueWorld();
     offer(world);
     accept(world, 1);
@@ -173,7 +173,7 @@ describe("a cluster that runs by itself what it takes", () => {
     expectSound(world);
   });
 
-  test("what it says nothing of for too long has failed, and is not run again", () => {
+  test("a task that it does not report for too long fails, and is not run again", () => {
     const world = blueWorld();
     offer(world, 2, { retries: { max: 3 } });
     accept(world, 1);
@@ -194,7 +194,7 @@ describe("a cluster that runs by itself what it takes", () => {
     expectSound(world);
   });
 
-  test("what it had taken ends with it: the next one of its name knows nothing of it", () => {
+  test("its accepted tasks end with it: the next cluster of its name does not know them", () => {
     const world = blueWorld();
     offer(world, 2, { retries: { max: 3 } });
     accept(world, 1);
@@ -208,7 +208,7 @@ describe("a cluster that runs by itself what it takes", () => {
     expectSound(world);
   });
 
-  test("others wait for what it tells", () => {
+  test("dependents wait for its reports", () => {
     const world = blueWorld();
     offer(world, 1, { name: "first" });
     const spec = aSpec({ dependsOn: [{ on: ["first"] }], placement: { cluster: "blue" } });
@@ -223,7 +223,7 @@ describe("a cluster that runs by itself what it takes", () => {
   });
 });
 
-describe("an agent that speaks for a cluster", () => {
+describe("an agent of a cluster", () => {
   const KEEN: TakeCapacity = { tasks: 100, free: {} };
 
   function join(world: World, name = "agent", terms: Partial<ClusterAgentTerms> = {}): void {
@@ -238,7 +238,7 @@ describe("an agent that speaks for a cluster", () => {
   const jobs = ({ taken }: { readonly taken: readonly { jobId: number }[] }) =>
     taken.map(({ jobId: id }) => id);
 
-  test("takes the oldest that fit what it has room for; nothing is placed on it", () => {
+  test("accepts the oldest tasks that fit its free capacity; nothing is placed on it", () => {
     const world = blueWorld();
     join(world);
     offer(world, 1, { resources: { cpu: 6 } });
@@ -298,7 +298,7 @@ describe("an agent that speaks for a cluster", () => {
     expect(() => take(world, KEEN, "plain")).toThrow("is not the agent of a cluster");
   });
 
-  test("what it took runs, retries and ends as on any node", () => {
+  test("its accepted tasks run, retry and end as on any node", () => {
     const world = blueWorld();
     join(world);
     offer(world, 1, { retries: { max: 1, backoffMs: 0 } });
@@ -359,7 +359,7 @@ describe("an agent that speaks for a cluster", () => {
     expectSound(world);
   });
 
-  test("a cluster is spoken for as a whole or by its nodes, and a name stays what it was", () => {
+  test("a cluster has one kind of agent, of the whole or of nodes, and a name keeps its kind", () => {
     const world = blueWorld();
     const hello = (name: string, cluster: string, isWhole: boolean) => {
       const clusterAgent = { leaseMs: undefined, onLost: "keep" } as const;
