@@ -61,7 +61,7 @@ export const doorsLimits = {
   rikDestroyRetryMs: 5_000, // until the server repeats an order to destroy; doubling
   rikDestroyTriesMax: 5,
   rikReopenMs: 200, // until the server connects the node of a worker again
-  rikStuckBeatsMax: 4, // heartbeats in which a controller reads nothing of the messages that wait for it, until the server cuts it off
+  rikStuckBeatsMax: 4, // intervals in which a controller reads none of its waiting messages, until the server cuts it off
   rikBodyBytesMax: 4 * MIB, // of a REST request
   rikReplicasMax: 10_000, // instances that one REST request creates
   nexusPatchTries: 5, // of a patch that names no version, while others change the object

@@ -325,7 +325,7 @@ export class Queue {
   }
 
   /**
-   * Nothing more can be placed now. Marks the free capacity for classes that could use it but whose
+   * Nothing more can be placed now. Wakes the classes that could use the free capacity but whose
    * groups are at their limits: they search for it when they may place tasks again.
    */
   settle(): void {
