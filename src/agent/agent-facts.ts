@@ -3,7 +3,7 @@ import type { LossPolicy, LossTerms } from "../core/model/node/node.ts";
 import type { Power } from "../core/model/node/power.ts";
 import type { TakeCapacity } from "../core/model/node/take-capacity.ts";
 
-/** Who the agent is and what it has: the same in every session. */
+/** The agent's identity and offered capacity: the same in every session. */
 export interface AgentFacts {
   readonly name: string;
   readonly cluster: string;
@@ -12,32 +12,32 @@ export interface AgentFacts {
   readonly version: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** What the machine has, as JSON of NodeFacts; the newest each time it is asked. */
+  /** The facts of the machine, as JSON of NodeFacts; each call returns the newest. */
   readonly machineFacts?: () => string;
-  /** When the node is lost, and what becomes of its tasks then; what is left out the server says. */
+  /** When the server counts the node as lost, and what happens to its tasks then. The server fills in absent fields. */
   readonly loss?: LossTerms | undefined;
-  /** Of the link to the server; what is left out the server says. */
+  /** Times of the link to the server. The server fills in absent fields. */
   readonly linkTimes?: LinkTimes | undefined;
-  /** That outputs may use, in a second; left out: what the link carries. */
+  /** Bytes per second that outputs may use; absent: all that the link carries. */
   readonly bandwidthBytes?: number | undefined;
   /** What its executor knows of a run is final after a restart: unbegun runs may go elsewhere. */
   readonly canHold?: boolean;
   /** Its executor gives runs a client's standard input or terminal. */
   readonly canAttach?: boolean;
-  /** What it has for shares of jobs with energy; the newest each time it is asked. */
+  /** The node's power for shares of jobs with energy; each call returns the newest. */
   readonly power?: () => Power;
-  /** Of an agent of a node: its executor hands jobs on to another Busbar. */
+  /** Of an agent of a node: its executor submits jobs to another Busbar. */
   readonly wantsJobSpec?: boolean;
-  /** It speaks for a whole cluster that pulls. */
+  /** Present on the agent of a whole pull cluster. */
   readonly clusterAgent?: ClusterAgentFacts;
 }
 
 export interface ClusterAgentFacts {
-  /** How long it may be away before what it took is lost; 0: the server's own time. */
+  /** How long the agent may be away before its accepted tasks are lost; 0: the server's default. */
   readonly leaseMs: number;
   readonly onLost: LossPolicy;
-  /** Its executor hands jobs on to another Busbar. */
+  /** Its executor submits jobs to another Busbar. */
   readonly wantsJobSpec?: boolean;
-  /** What it would take now; the newest each time it is asked. */
+  /** The capacity that the agent would accept now; each call returns the newest. */
   readonly room: () => TakeCapacity;
 }

@@ -5,7 +5,7 @@ import { run, useAgentBed, wire } from "./testing/agent-bed.ts";
 
 const bed = useAgentBed();
 
-test("Hello says what a node has for shares; changes are told once a second at most", async () => {
+test("Hello carries the node's power for shares; the agent sends changes at most once a second", async () => {
   let power: Power = {
     watts: 5,
     isBare: true,
@@ -23,7 +23,7 @@ test("Hello says what a node has for shares; changes are told once a second at m
   });
   bed.server.last.welcome();
   await bed.clock.pass(limits.powerTellMs);
-  expect(bed.server.last.all("power")).toEqual([]); // it is what was told
+  expect(bed.server.last.all("power")).toEqual([]); // equal to the last power that was sent
   for (let watts = 6; watts <= 30; watts++) {
     power = { watts };
     bed.agent.powerChanged();

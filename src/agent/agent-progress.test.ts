@@ -4,7 +4,7 @@ import { run, useAgentBed, wire } from "./testing/agent-bed.ts";
 
 const bed = useAgentBed();
 
-/** What the server heard of progress, message by message: "7.0.1 40 step 3". */
+/** Progress that the server received, message by message: "7.0.1 40 step 3". */
 const told = (): string[][] =>
   bed.server.last
     .all("progress")
@@ -33,7 +33,7 @@ test("the first report goes at once, later ones together once a second, of each 
   expect(told()).toHaveLength(2);
 });
 
-test("a new session hears it again, of runs that go on; an end says the last of it", async () => {
+test("a new session sends the progress of active runs again; an end carries the last progress", async () => {
   await bed.welcomed();
   bed.sendStarts(7, [run(7, 0), run(7, 1)], 2);
   await bed.clock.pass(100);
@@ -67,7 +67,7 @@ test("an older server hears nothing of it", async () => {
   expect(told()).toEqual([]);
 });
 
-test("many runs are told in messages of bounded size", async () => {
+test("progress of many runs is split into messages of bounded size", async () => {
   await bed.welcomed();
   const many = Array.from({ length: limits.progressRunsPerMessageMax + 1 }, (_, at) => run(7, at));
   bed.sendStarts(7, many, many.length);

@@ -75,7 +75,7 @@ describe("an agent that cannot start anything", () => {
 });
 
 describe("work", () => {
-  test("starts carry the job's spec and what the work may know of itself", async () => {
+  test("starts carry the job's spec and the variables that describe the run to its work", async () => {
     await bed.welcomed();
     bed.sendStarts(17, [run(17)]);
     bed.sendStarts(18, [run(18, 3, 2)], 10);
@@ -119,7 +119,7 @@ describe("work", () => {
     expect(bed.server.last.isClosed).toBe(true);
   });
 
-  test("a spec is kept while a run of its job waits in the executor's queue", async () => {
+  test("the agent retains a spec while a run of its job is in the executor's queue", async () => {
     bed.executor.hasQueue = true;
     await bed.welcomed();
     bed.sendStarts(1, [run(1, 0), run(1, 1)], 3);
@@ -234,7 +234,7 @@ describe("reports", () => {
     await settle();
     expect(bed.server.last.events()).toEqual(["1.0.1 ended"]);
     expect(bed.server.last.all("reports")[0]?.events[0]?.event.value).toMatchObject({
-      startedAtMs: bed.clock.nowMs(), // not before it was handed over
+      startedAtMs: bed.clock.nowMs(), // not before the executor received it
       endedAtMs: bed.clock.nowMs(),
       exitCode: 3,
     });
@@ -258,7 +258,7 @@ describe("reports", () => {
     expect(bed.server.last.all("reports").length).toBe(3);
   });
 
-  test("a run is forgotten when its end was acknowledged, not before", async () => {
+  test("the agent drops a run when the server has acknowledged its end, not before", async () => {
     await bed.welcomed();
     bed.sendStarts(1, [run(1)]);
     await bed.clock.pass(limits.startReportDelayMs);
@@ -290,7 +290,7 @@ describe("reports", () => {
     );
   });
 
-  test("after a lost link all that is running or unacknowledged is told again, from seq 1", async () => {
+  test("after a lost link the agent reports all running and unacknowledged runs again, from seq 1", async () => {
     await bed.welcomed();
     bed.sendStarts(1, [run(1, 0), run(1, 1), run(1, 2)], 3);
     await bed.clock.pass(limits.startReportDelayMs);

@@ -10,7 +10,7 @@ import { random, run, useAgentBed, wire } from "./testing/agent-bed.ts";
 const bed = useAgentBed();
 
 describe("hello", () => {
-  test("names the agent, what it has and every run it knows; nothing else before Welcome", async () => {
+  test("names the agent, its capacity and every run it knows; nothing else before Welcome", async () => {
     bed.executor.report(run(1), { kind: "running", startedAtMs: 1 });
     bed.executor.end(run(2, 5, 3));
     bed.start();
@@ -28,7 +28,7 @@ describe("hello", () => {
     });
   });
 
-  test("names what waits in the executor's queue, of an earlier life and of this one", async () => {
+  test("names runs in the executor's queue, those of an earlier process and of this one", async () => {
     bed.executor.hasQueue = true;
     bed.executor.inQueue.push(run(1));
     await bed.welcomed();
@@ -106,7 +106,7 @@ describe("facts of the machine", () => {
     expect(bed.server.last.all("facts").map(({ json }) => json)).toEqual(['{"cores":2}']);
   });
 
-  test("what changes between hello and Welcome is told after it, what changes later in the next hello", async () => {
+  test("the agent sends a change between Hello and Welcome after Welcome, a later one in the next Hello", async () => {
     let machineFacts = "1";
     bed.start({ machineFacts: () => machineFacts });
     machineFacts = "2";

@@ -25,16 +25,16 @@ export interface AgentOptions extends AgentFacts {
 
 export interface Agent {
   /**
-   * Keeps a session with the server until `signal` fires, through any number of lost links; what
-   * runs goes on meanwhile. Throws `permission_denied` when the server refuses this agent for good.
-   * The executor stays the caller's to close.
+   * Keeps a session with the server until `signal` fires, through any number of lost links; runs
+   * continue meanwhile. Throws `permission_denied` when the server refuses this agent for good.
+   * The caller closes the executor.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** The machine is no longer what it was: tells the server, now or in the next session. */
+  /** The facts of the machine changed: sends them to the server, now or in the next session. */
   factsChanged(): void;
-  /** What it has for shares is no longer what it was. */
+  /** The node's power for shares changed. */
   powerChanged(): void;
-  /** What it would take now is no longer what it was; only for agents of clusters. */
+  /** The capacity that the agent would accept changed; only for agents of clusters. */
   roomChanged(): void;
 }
 

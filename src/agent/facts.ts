@@ -4,8 +4,8 @@ import type { Hardware } from "./discovery/find-facts.ts";
 export type ResourceAmounts = Readonly<Record<string, number>>;
 
 /**
- * What an agent offers: what the system says there is, less what control groups withhold, the gpus
- * that were found; own words win over all of it.
+ * The capacity that an agent offers: that of the system, less what control groups withhold, and the
+ * discovered GPUs. Amounts that the operator names override all of it.
  */
 export function offeredAmounts(
   system: ResourceAmounts,

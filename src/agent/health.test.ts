@@ -40,7 +40,7 @@ function aHealth() {
 }
 
 describe("health of an agent", () => {
-  test("a start that the machine failed makes it sick, and a probe that works well again", async () => {
+  test("a start that fails because of the machine makes it unhealthy; a probe that succeeds makes it healthy again", async () => {
     const { health, told, wait } = aHealth();
     health.heard(RUNNING);
     expect(health.sickness).toBeUndefined();
@@ -61,7 +61,7 @@ describe("health of an agent", () => {
     expect(told).toEqual(["disk full", "gone", "still gone", undefined]);
   });
 
-  test("one that falls sick again before a start has worked waits longer", async () => {
+  test("a machine that becomes unhealthy again before a start has worked waits longer for its probe", async () => {
     const { health, probedAtMs, wait } = aHealth();
     health.heard(fault("a"));
     await wait(0);
@@ -89,7 +89,7 @@ describe("health of an agent", () => {
     expect(health.sickness).toBeUndefined();
   });
 
-  test("without a probe it is never sick: others look after the machines", () => {
+  test("an executor without a probe is never unhealthy: others look after its machines", () => {
     const health = new Health({
       clock: new FakeClock(),
       logger: silentLogger,

@@ -7,7 +7,7 @@ import type { Logger } from "../ports/logger.ts";
 export interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Tries to start something; throws when it cannot. Absent: this agent is never sick. */
+  /** Tries to start something; throws when it cannot. Absent: this agent is never unhealthy. */
   readonly probe: (() => Promise<void>) | undefined;
   onChange(): void;
 }
@@ -15,10 +15,10 @@ export interface HealthOptions {
 /**
  * Whether this agent can start processes.
  *
- *   well --a start failed for the machine's own reasons--> sick --a probe succeeded--> well
+ *   healthy --a start failed because of the machine--> unhealthy --a probe succeeded--> healthy
  *
- * The first probe follows at once: many faults are over by then. Each one that fails, and each
- * sickness that returns before a start has worked, doubles the wait for the next.
+ * The first probe follows at once: many faults are over by then. Each failed probe, and each return
+ * to unhealthy before a start has worked, doubles the wait for the next probe.
  */
 export class Health {
   readonly #options: HealthOptions;
@@ -36,7 +36,7 @@ export class Health {
     return this.#sickness;
   }
 
-  /** What is reported of a run tells how its machine is. */
+  /** Derives the machine's health from the report of a run. */
   heard(report: RunReport): void {
     if (report.kind === "running") this.#worked();
     else if (report.end.kind === "node-fault") this.#fault(report.end.message);

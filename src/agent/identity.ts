@@ -22,7 +22,7 @@ export function readAgentKey(directory: string, random: Random): string {
   }
 }
 
-/** Whoever made the directory anew did not have the key; without it the next start is a stranger. */
+/** A recreated directory lacks the key; without it the server would not recognize the agent at its next start. */
 export function restoreAgentKey(directory: string, key: string): void {
   const path = join(directory, "agent.key");
   if (read(path) === undefined) create(path, key);

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 
-/** What /proc says of one process; a pid alone may be someone else's by now. */
+/** One process as /proc shows it; the kernel may have given its pid to another process since. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** In clock ticks since boot: with the pid, unique within one boot. */
@@ -8,7 +8,7 @@ export interface ProcessIdentity {
 }
 
 interface ProcessStat extends ProcessIdentity {
-  readonly isDead: boolean; // a zombie runs no more, whoever forgets to reap it
+  readonly isDead: boolean; // a zombie no longer runs, even if its parent never reaps it
   readonly group: number;
   readonly session: number;
 }

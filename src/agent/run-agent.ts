@@ -35,11 +35,11 @@ export interface RunAgentOptions {
   readonly loss?: AgentFacts["loss"];
   /** That outputs may use, in a second. */
   readonly bandwidthBytes?: number | undefined;
-  /** Of the link to the server; what is left out the server says. */
+  /** Times of the link to the server. The server fills in absent fields. */
   readonly linkTimes?: AgentFacts["linkTimes"];
   /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
-  /** What is enforced of what tasks ask for; default: what this machine can. */
+  /** Which requested limits the agent enforces; default: all that this machine supports. */
   readonly enforce?: Enforce | undefined;
   /** The control group to use instead of the agent's own. */
   readonly cgroup?: string | undefined;
@@ -47,12 +47,12 @@ export interface RunAgentOptions {
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   /** Of outputs of ended tasks. */
   readonly keptBounds?: KeptBounds | undefined;
-  /** What the node has for shares of jobs with energy; left out: it takes none. */
+  /** The node's power for shares of jobs with energy; absent: it accepts none. */
   readonly powerSchedule?: ScheduleSpec | undefined;
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
   readonly version?: string;
-  /** What is known of the machine; without it the server knows the capacity only. */
+  /** Discovers the machine's facts; without it the server knows only the capacity. */
   readonly discovery?: Discovery | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,7 +60,7 @@ export interface RunAgentOptions {
 }
 
 /**
- * Runs an agent until `signal` fires; its tasks go on and the next agent over the same directory
+ * Runs an agent until `signal` fires. Its tasks continue, and the next agent over the same directory
  * finds them. Throws `conflict` when another agent uses the directory and `permission_denied` when
  * the server refuses this one for good.
  */
@@ -157,7 +157,7 @@ function openContainers(
   );
 }
 
-/** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
+/** Adds the directory and a remedy to system errors about a full, read-only or foreign directory, which name neither. */
 export async function openExecutor(
   directory: string,
   how: Omit<ProcessExecutorOptions, "directory">,

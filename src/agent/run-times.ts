@@ -3,10 +3,10 @@ import type { Clock } from "../ports/clock.ts";
 import { steadyMs } from "../ports/clock.ts";
 
 /**
- * Puts an executor's report on the agent's steady clock, as it arrives. Executors tell times of the
- * system's clock, of a scheduler's or of another machine's, any of which may be wrong or be set while a
- * run goes on; how long a run took they know well. So the start is as long ago as that clock says, but
- * not before the run was handed over, and the end follows from how long it took.
+ * Converts an executor's report to the agent's steady clock as it arrives. Executors report times by the
+ * clock of the system, of a scheduler or of another machine. Each of them may be wrong or be set during a
+ * run, but the duration of a run is reliable. So the start is as long ago as that clock says, but not
+ * before the executor received the run, and the end is the start plus the duration.
  */
 export function toSteadyTimes(
   report: RunReport,

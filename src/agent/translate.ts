@@ -106,7 +106,7 @@ function signalOf(end: RunEnd): string {
   return "signal" in end ? (end.signal ?? "") : "";
 }
 
-/** What the work learns about itself. The job's own environment cannot change these. */
+/** Variables that describe a run to its work. The job's own environment cannot override them. */
 function runEnv(spec: RunSpec, id: RunId, place: AgentPlace): Record<string, string> {
   const isArray = spec.arraySize > 0;
   return {
@@ -200,7 +200,7 @@ function toAttach({ attach, hangUpMs }: RunSpec): NonNullable<RunRequest["attach
   return { kind, hangUpMs: hangUpMs > 0 ? hangUpMs : limits.hangUpMsDefault };
 }
 
-/** What runs before the program: nice, and a shell that gives a script its arguments. */
+/** The command before the program: nice, and a shell that passes a script its arguments. */
 function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
   const before = [
     ...(nice === 0 ? [] : toNice(nice)),
@@ -215,7 +215,7 @@ function withArgs(args: readonly string[]): readonly string[] {
   return ["/bin/sh", "-c", `exec "\${${args.length + 1}}" ${own}`, "sh", ...args];
 }
 
-/** Says why it cannot be, rather than to run as if nothing was asked for. */
+/** Fails with a reason instead of running with another priority than the requested one. */
 const BELOW_ZERO =
   '[ "$(nice -n "$0" nice 2>/dev/null)" -lt 0 ] || ' +
   '{ echo "busbar: nice $0: only an agent that runs as root can go below 0" >&2; exit 126; }; ' +

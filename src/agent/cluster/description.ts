@@ -8,8 +8,8 @@ import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { ClusterDescription } from "../../ports/cluster-source.ts";
 
 /**
- * In the metadata of the first vertex that nothing contains: which agent told the graph, and which
- * subsystems with it. A graph that someone else registered does not have it.
+ * Metadata of the first root vertex: which agent registered the graph, and which subsystems with it.
+ * A graph that another client registered does not have it.
  */
 const MARK = "busbar_agent";
 
@@ -17,7 +17,7 @@ export interface DescriptionMark extends AgentIdentity {
   readonly subsystems: readonly string[];
 }
 
-/** Names are taken by whoever comes first; what is made of the agent's key is its own. */
+/** Any agent may take a free name first; the fingerprint of its key is the agent's own. */
 export interface AgentIdentity {
   readonly name: string;
   readonly fingerprint: string;
@@ -55,7 +55,7 @@ export function markOf(graph: JgfDocument): DescriptionMark | undefined {
   return root === undefined ? undefined : readMark(graph.graph.nodes[root]?.metadata ?? {});
 }
 
-/** Whether the agent with this fingerprint has told the vertex, as the root of what it told. */
+/** Whether the agent with this fingerprint registered the vertex as the root of its graph. */
 export const isToldBy = (
   metadata: Readonly<Record<string, unknown>>,
   fingerprint: string,
@@ -110,8 +110,8 @@ export function describeMachine(
 }
 
 /**
- * What a scheduler says of its cluster, and what this machine, which is one of it or its front end, is
- * like: as far as the scheduler does not say it, that holds for the whole cluster.
+ * The scheduler's description of its cluster, completed with the facts of this machine, which is a node or
+ * the front end of it: they hold for the whole cluster where the scheduler says nothing.
  */
 export function withMachine(
   described: ClusterDescription,

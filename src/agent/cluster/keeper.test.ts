@@ -82,7 +82,7 @@ afterEach(async () => {
 });
 
 describe("a cluster is registered", () => {
-  test("with its graph, what is linked to it, and its state that counts down", async () => {
+  test("with its graph, its subsystems, and its state that counts down", async () => {
     const keeper = start({ costPerNodeHour: 3.5 });
     await keeper.known;
     await pass(0);
@@ -112,7 +112,7 @@ describe("a cluster is registered", () => {
     expect(changes()).toEqual([]);
   });
 
-  test("anew when the machine is another one, without what is gone", async () => {
+  test("again when the machine has changed, without the removed vertices", async () => {
     described = machine(4, { os: [{ name: "debian" }], mpi: [{ name: "openmpi" }] });
     const keeper = start();
     await pass(0);
@@ -132,7 +132,7 @@ describe("a cluster is registered", () => {
     });
   });
 
-  test("with the names of what is linked, so that the next agent knows what has gone", async () => {
+  test("with the names of its subsystems, so that the next agent knows which were removed", async () => {
     const keeper = start();
     await pass(0);
     for (const mpi of [[{ name: "openmpi" }], []]) {
@@ -143,7 +143,7 @@ describe("a cluster is registered", () => {
     expect(changes().slice(3)).toEqual(["update", "add mpi", "remove mpi", "update"]);
   });
 
-  test("also when what is linked hangs on nodes that are gone", async () => {
+  test("also when subsystems are linked to removed nodes", async () => {
     const keeper = start();
     await pass(0);
     changes();
@@ -167,13 +167,13 @@ describe("a cluster is registered", () => {
   });
 });
 
-describe("a cluster that someone else registered", () => {
+describe("a cluster that another client registered", () => {
   const foreign = { graph: { nodes: { "0": { metadata: { type: "cluster" } } }, edges: [] } };
   beforeEach(async () => {
     await plane.operations.registerCluster({ name: "blue", graph: foreign });
   });
 
-  test("keeps its graph, which is said once; its state is told", async () => {
+  test("keeps its graph, which the agent logs once; the agent sends its state", async () => {
     const keeper = start();
     await keeper.known;
     await pass(60_000);
@@ -190,7 +190,7 @@ describe("a cluster that someone else registered", () => {
     expect(changes()).toEqual(["update", "add os", "state nodes_free=1 running=0"]);
   });
 
-  test("is left alone by an agent for which the agent of another machine is someone else", async () => {
+  test("is left alone by an agent that replaces only graphs of its own", async () => {
     start({ replaces: "all" });
     await pass(0);
     stop.abort();
@@ -198,7 +198,7 @@ describe("a cluster that someone else registered", () => {
     changes();
     stop = new AbortController();
     described = machine(2);
-    // The name alone makes it no other's: who has the key has the name.
+    // The same name with another key is another agent.
     start({ agent: { name: "blue-agent", fingerprint: "b2" }, replaces: "own" });
     await pass(0);
     expect(changes()).toEqual([]);
@@ -221,7 +221,7 @@ describe("a cluster that someone else registered", () => {
 });
 
 describe("its state", () => {
-  test("is told when it is different, whoever changed it", async () => {
+  test("is sent when it differs, whoever changed it", async () => {
     const keeper = start();
     await pass(0);
     changes();
@@ -268,7 +268,7 @@ describe("its state", () => {
     expect(changes()).toHaveLength(3);
   });
 
-  test("a scheduler that does not answer keeps nobody: nothing is taken until it does", async () => {
+  test("a scheduler that does not answer blocks nothing else: the agent accepts no tasks until it answers", async () => {
     let lost = 0;
     observed = new AppError("unavailable", "no controller");
     described = new AppError("unavailable", "no controller");
@@ -277,7 +277,7 @@ describe("its state", () => {
       graph: machine(1).graph,
     });
     const taken = { observing: () => () => undefined, notObserved: () => void (lost += 1) };
-    await start({ taken }).known; // it is registered: its runs can be told of
+    await start({ taken }).known; // the cluster is registered: the agent can report its runs
     expect(lost).toBeGreaterThan(0);
     expect(changes()).toEqual([]);
     observed = { state: { nodes_free: 2 }, free: {} };

@@ -23,7 +23,7 @@ export interface KeeperOptions extends RegisterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What may be taken is no longer what it was. */
+  /** The capacity that the agent would accept changed. */
   onRoom(): void;
 }
 
@@ -37,12 +37,12 @@ const FINAL: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps the server's picture of a cluster: its graph and what is linked to it, and its state.
+ * Keeps the server's picture of a cluster up to date: its graph, its subsystems and its state.
  *
  *   refresh --time, changes--> refresh --a failure, with longer and longer pauses--> refresh
  *
- * Each refresh compares and tells the difference, so that nothing depends on what was told before, by
- * whom, or whether the server is still the same.
+ * Each refresh compares and sends the difference. So nothing depends on earlier updates, on who sent
+ * them, or on whether the server is still the same.
  */
 export class ClusterKeeper {
   readonly #options: KeeperOptions;
@@ -54,7 +54,7 @@ export class ClusterKeeper {
   #described: ClusterDescription | undefined;
   #describedAtMs = Number.NEGATIVE_INFINITY;
   #isRegistered = false;
-  /** Whether someone else's graph was left there, which is said once. */
+  /** Whether another client's graph was left in place, which is logged once. */
   #isKept = false;
   #troubles = new Map<string, string>();
 
@@ -69,12 +69,12 @@ export class ClusterKeeper {
     return this.#known.promise;
   }
 
-  /** Something began or ended: what is free is looked up soon, however many come together. */
+  /** A run began or ended: looks up the free capacity soon, once for all changes that come together. */
   changed(): void {
     this.#alarm.wakeBy(this.#refreshedAtMs + limits.clusterRefreshMsMin);
   }
 
-  /** The cluster is no longer what it was. */
+  /** The description of the cluster changed. */
   describeAgain(): void {
     this.#describedAtMs = Number.NEGATIVE_INFINITY;
     this.changed();
@@ -107,7 +107,7 @@ export class ClusterKeeper {
     this.#resume();
   }
 
-  /** Whether all went well. What is above does not hold up what is below, nor the other way round. */
+  /** Whether all steps succeeded. A fault of the scheduler does not hold up the steps at the server, or the reverse. */
   async #refresh(): Promise<boolean> {
     const state = await this.#tried("look at the cluster", () => this.#observe());
     if (state === undefined) this.#options.taken.notObserved();
@@ -185,7 +185,7 @@ export class ClusterKeeper {
     }
   }
 
-  /** Says what is wrong when it begins, changes and ends, not each time it is still so. */
+  /** Logs a fault when it begins, changes and ends, not each time that it persists. */
   async #tried<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
     const { logger, cluster } = this.#options;
     try {

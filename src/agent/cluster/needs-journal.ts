@@ -6,9 +6,9 @@ import { limits } from "../../limits.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 
 /**
- * What runs need, by key, in the agent's directory: an executor finds its runs again after kill -9,
- * but does not know what they were given. Best effort: without it a run counts as needing nothing
- * that was named, and a disk that is full is told by those who cannot do without it.
+ * The requested resources of runs, by key, in the agent's directory: an executor finds its runs again after
+ * kill -9, but not their requests. Best effort: a run without an entry counts as one that requests nothing
+ * by name, and the journals that the agent cannot do without report a full disk.
  */
 export class NeedsJournal {
   readonly #path: string;
@@ -25,7 +25,7 @@ export class NeedsJournal {
     return this.#needs.get(key);
   }
 
-  /** Before the run is started, so that there is no run without it. */
+  /** Called before the start of the run, so that no run lacks an entry. */
   add(key: string, needs: Resources): void {
     this.#needs.set(key, needs);
     this.#append({ key, needs });
@@ -35,7 +35,7 @@ export class NeedsJournal {
     if (this.#needs.delete(key)) this.#append({ key });
   }
 
-  /** Forgets all but these: what the executor does not know any more will not be removed by anyone. */
+  /** Removes all other entries: nothing else removes those of runs that the executor no longer knows. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#needs.keys()) if (!keys.has(key)) this.#needs.delete(key);
     this.#rewrite();

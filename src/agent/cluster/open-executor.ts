@@ -7,7 +7,7 @@ import type { AgentIdentity } from "./description.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
 import { openExecutor } from "../run-agent.ts";
 
-/** What runs the tasks of a cluster, and how its scheduler is spoken to. */
+/** The executor of a cluster's tasks, and how to call its scheduler. */
 export interface SchedulerOptions {
   readonly executor: "process" | "slurm" | "flux" | "busbar";
   /** Where the Busbar below is, for `busbar`. */

@@ -10,14 +10,14 @@ export interface ProcessSourceOptions {
   readonly cluster: string;
   /** The name of its one node. */
   readonly machine: string;
-  /** The newest of what is known of the machine. */
+  /** The newest facts of the machine. */
   readonly facts: () => NodeFacts;
-  /** What the agent offers. */
+  /** The capacity that the agent offers. */
   readonly capacity: Resources;
   readonly taken: Pick<TakenRuns, "used" | "waiting">;
 }
 
-/** This machine as a cluster of one node: what is free is what its runs were not given. */
+/** This machine as a cluster of one node. Its free capacity is its capacity less the requests of its runs. */
 export function createProcessSource(options: ProcessSourceOptions): ClusterSource {
   const { cluster, machine, facts, capacity, taken } = options;
   return {

@@ -30,7 +30,7 @@ export type Registered = "registered" | "updated" | "unchanged" | "kept";
 
 /**
  * Makes the server's picture of the cluster the one that is described (in its canonical form). Safe to
- * repeat at any point: it looks first, and changes only what is different. "kept": someone else
+ * repeat at any point: it looks first, and changes only what is different. "kept": another client
  * registered the cluster with another graph, which stays as it is.
  */
 export async function registerCluster(
@@ -112,7 +112,7 @@ async function update(
   return changes === 0 ? "unchanged" : "updated";
 }
 
-/** Subsystems that are told anew anyway may hang on vertices that are no more: then they go first. */
+/** Subsystems that are registered again anyway may be linked to removed vertices: those are removed first. */
 async function replaceGraph(
   api: ClusterApi,
   cluster: string,

@@ -154,7 +154,7 @@ describe("room", () => {
     expect(roomOf({ kind: "queue", tasksMax: 1e9 }, seen({}), active).tasks).toBe(most);
   });
 
-  test("what is taken never comes to more than what there is", () => {
+  test("accepted runs never exceed the capacity", () => {
     // A cluster of so many cpus whose agent takes as told, hears and looks at any moment.
     const step = fc.constantFrom("take", "begin", "end", "look");
     fc.assert(

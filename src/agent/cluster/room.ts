@@ -8,19 +8,19 @@ export type TakeRule =
   | { readonly kind: "now" }
   | { readonly kind: "queue"; readonly tasksMax: number };
 
-/** A run that was taken. Moments are numbers of the agent's own count: each is told from the next. */
+/** An accepted run. Moments are numbers of the agent's own counter, so that no two are equal. */
 export interface TakenRun {
   readonly needs: Resources;
-  /** When it was heard to run; undefined: it waits below, or nothing was heard yet. */
+  /** When the executor reported it running; undefined: it is queued below, or has no report yet. */
   readonly runsSince: number | undefined;
-  /** When it was heard to have ended; undefined: it has not. */
+  /** When the executor reported its end; undefined: it has not ended. */
   readonly endedAt: number | undefined;
 }
 
-/** What was free when it was asked for. */
+/** An observation of the free capacity. */
 export interface Seen {
   readonly free: Resources;
-  /** What runs of this agent used of what was not; undefined: not known. */
+  /** The part of the used capacity that runs of this agent used; undefined: not known. */
   readonly own?: Resources | undefined;
   readonly askedAt: number;
 }
@@ -28,10 +28,10 @@ export interface Seen {
 const CPU = 1_000; // thousandths
 
 /**
- * What may be taken now. An observation is old as soon as it is made: what was taken and was not yet
- * seen as used is subtracted from it, and what was used then and has ended since is added. Where it is known
- * what runs of this agent used then, that is added, and what they use now subtracted: short ones come and go
- * without ever being heard to run.
+ * The capacity that the agent may accept now. An observation is stale as soon as it is made: the agent
+ * subtracts accepted runs that it does not include yet, and adds runs that it includes and that have ended
+ * since. If it says what the agent's own runs used, the agent adds that and subtracts what they use now:
+ * short runs come and go without ever being reported as running.
  */
 export function roomOf(
   rule: TakeRule,
@@ -53,7 +53,7 @@ export function roomOf(
     const wasSeen = runsSince !== undefined && runsSince < askedAt;
     const { nodes = 0, ...amounts } = takenOf(needs, seen.free);
     const isActive = endedAt === undefined;
-    // How many whole nodes its own runs keep from being free nobody tells.
+    // No observation says how many whole nodes the agent's own runs occupy.
     const taken = nodes === 0 ? amounts : { ...amounts, nodes };
     if (isActive && !wasSeen) addInto(free, negated(taken));
     else if (isActive && own !== undefined) addInto(free, negated(amounts));
@@ -66,8 +66,8 @@ export function roomOf(
 }
 
 /**
- * What a run takes of a cluster. One that names no cpus has some all the same: those of its nodes, or
- * one. One that names no nodes is on one of them, which is then not free as a whole.
+ * The capacity that a run uses of a cluster. A run that names no CPUs uses those of its nodes, or one.
+ * A run that names no nodes is on one node, which is then not free as a whole.
  */
 function takenOf(needs: Resources, free: Resources): Resources {
   const { cpu: cpuFree = 0, nodes: nodesFree = 0 } = free;

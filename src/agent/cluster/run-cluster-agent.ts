@@ -29,16 +29,16 @@ export interface RunClusterAgentOptions
   readonly take: TakeRule;
   readonly refreshMs: number;
   readonly costPerNodeHour?: number;
-  /** A document to register instead of what is found. */
+  /** A document to register instead of the discovered graph. */
   readonly graph?: string;
-  /** Whether the graph is replaced though someone else registered it. */
+  /** Whether the agent replaces a graph that another client registered. */
   readonly updatesGraph: boolean;
 }
 
 /**
- * Runs an agent that speaks for a whole cluster until `signal` fires: registers it, then takes what is
- * offered to it and tells how it does. What it took goes on without it, and the next agent over the
- * same directory finds it.
+ * Runs the agent of a whole cluster until `signal` fires: it registers the cluster, then accepts offered
+ * tasks and reports their progress. Accepted tasks continue without it, and the next agent over the same
+ * directory finds them.
  */
 export async function runClusterAgent(
   options: RunClusterAgentOptions,
@@ -63,7 +63,7 @@ export async function runClusterAgent(
       version: options.version ?? "unknown",
       executor: taken,
       agentKey,
-      // What a scheduler runs goes on when this machine is restarted.
+      // Runs of a scheduler continue when this machine restarts.
       bootId: options.executor === "process" ? readBootId() : options.executor,
       ...dialling(servers),
       clusterAgent: {

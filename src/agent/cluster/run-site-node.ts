@@ -24,7 +24,7 @@ export interface SiteNodeOptions
       | "logger"
     >,
     Pick<ClusterAgentFacts, "leaseMs" | "onLost"> {
-  /** Of the agent that speaks for the site. */
+  /** Of the agent of the site. */
   readonly agentKey: string;
   readonly edges: NonNullable<OpenedExecutor["edges"]>;
   /** A share began, got further or ended: other edges are free now. */
@@ -32,8 +32,8 @@ export interface SiteNodeOptions
 }
 
 /**
- * Stands for the edges of a site as one node with power, until `signal` fires: from when the site has some. It gets shares of
- * jobs with energy, each of which is a job below. If the server refuses it for good the site takes no shares, and goes on.
+ * Represents the edges of a site as one node with power, from when the site has power until `signal` fires. The server assigns it
+ * shares of jobs with energy; each share is a job of the site. If the server refuses it for good, the site continues without shares.
  */
 export async function runSiteNode(options: SiteNodeOptions, signal: AbortSignal): Promise<void> {
   const { servers, cluster: site, edges, agentKey, logger, leaseMs, onLost } = options;
@@ -54,7 +54,7 @@ export async function runSiteNode(options: SiteNodeOptions, signal: AbortSignal)
     executor,
     version: options.version ?? "unknown",
     agentKey: createHash("sha256").update(`edges ${agentKey}`).digest("hex"),
-    bootId: executor.name, // what a site works at goes on when this machine is restarted
+    bootId: executor.name, // runs of a site continue when this machine restarts
     capacity: {},
     loss: { onLost, ...(leaseMs > 0 && { lostAfterMs: leaseMs }) },
     wantsJobSpec: true,

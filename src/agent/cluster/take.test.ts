@@ -35,7 +35,7 @@ const give = (...jobs: readonly number[]): void => {
   bed.server.last.send({ case: "work", value: { specs, starts } });
 };
 
-describe("an agent that speaks for a cluster", () => {
+describe("an agent of a whole cluster", () => {
   test("says so, and for how long it may be away, in each hello", async () => {
     expect(bed.server.last.all("hello")[0]?.clusterAgent).toMatchObject({
       leaseMs: 600_000,
@@ -46,7 +46,7 @@ describe("an agent that speaks for a cluster", () => {
     expect(bed.server.last.all("hello")[0]?.clusterAgent).toMatchObject({ onLost: "keep" });
   });
 
-  test("tells what it would take once it is welcome, and again when that has changed", async () => {
+  test("sends the capacity that it would accept after Welcome, and again when it changes", async () => {
     bed.agent.roomChanged();
     await bed.clock.pass(100);
     expect(takes()).toEqual([]);
@@ -65,7 +65,7 @@ describe("an agent that speaks for a cluster", () => {
     ]);
   });
 
-  test("tells it again after it was given something, though it is the same", async () => {
+  test("sends it again after a start, although it is the same", async () => {
     room = () => ({ tasks: 3, free: {} });
     bed.server.last.welcome();
     await bed.clock.pass(100);
@@ -77,7 +77,7 @@ describe("an agent that speaks for a cluster", () => {
     ]);
   });
 
-  test("counts what it was given before it tells what is left, however long starting takes", async () => {
+  test("subtracts assigned tasks before it sends the rest, however long starting takes", async () => {
     coalesceMs = 0;
     room = () => ({ tasks: 100 - bed.executor.started.length, free: {} });
     bed.server.last.welcome();
@@ -89,7 +89,7 @@ describe("an agent that speaks for a cluster", () => {
     expect(bed.server.last.all("take").map(({ seen }) => seen)).toEqual([0, given]);
   });
 
-  test("tells a new server what it would take, with nothing asked", async () => {
+  test("sends it to a new server without a request", async () => {
     bed.server.last.welcome();
     await bed.clock.pass(100);
     give(7);

@@ -3,8 +3,8 @@ import type { Resources } from "../../core/model/resources.ts";
 import type { RunRequest } from "../../ports/executor.ts";
 
 /**
- * What a run takes of its cluster, by the alternative it prefers. Of nodes that it has for itself the
- * cpus are no matter of the amounts.
+ * The capacity that a run uses of its cluster, by the alternative it prefers. CPUs of its exclusive nodes
+ * do not count in the amounts.
  */
 export function takenBy({ needs, request }: Pick<RunRequest, "needs" | "request">): Resources {
   if (request === undefined) return needs;

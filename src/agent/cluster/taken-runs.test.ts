@@ -51,7 +51,7 @@ const sourceOf = (taken: TakenRuns) =>
   });
 
 describe("taken runs", () => {
-  test("what is free goes down with a start, and up with an end, without another look", async () => {
+  test("a start lowers the free capacity and an end raises it, without another observation", async () => {
     let changes = 0;
     const taken = open(() => (changes += 1));
     const observe = async (): Promise<void> => {
@@ -72,7 +72,7 @@ describe("taken runs", () => {
     expect(taken.room({ kind: "now" }).tasks).toBe(4);
     await observe();
     expect(taken.room({ kind: "now" }).tasks).toBe(4);
-    expect(changes).toBe(3); // running is heard inside of start
+    expect(changes).toBe(3); // the executor reports running inside of start
     taken.notObserved();
     expect(taken.room({ kind: "now" }).tasks).toBe(0);
   });
@@ -113,7 +113,7 @@ describe("taken runs", () => {
     expect((await source.observe()).free).toEqual({ cpu: 0, memory: 0, nodes: 0 });
   });
 
-  test("after a restart what still runs is known with what it needs", async () => {
+  test("after a restart active runs are known with their requests", async () => {
     const before = open();
     before.start(request(1, { needs: { cpu: 3_000 } }));
     before.start(request(2));

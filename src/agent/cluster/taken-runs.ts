@@ -9,8 +9,8 @@ import { roomOf } from "./room.ts";
 import { takenBy } from "./taken-by.ts";
 
 /**
- * An executor that is watched: what was given to it, what was heard of it, and hence what more may be
- * taken. It changes nothing of what the executor does.
+ * Wraps an executor and counts the runs that it started and reported, and hence the capacity that the agent
+ * may still accept. It does not change what the executor does.
  */
 export class TakenRuns implements Executor {
   readonly name: string;
@@ -40,7 +40,7 @@ export class TakenRuns implements Executor {
     this.#moment += 1;
   }
 
-  /** What runs that are heard to run were given. */
+  /** The requests of runs that are reported as running. */
   get used(): { readonly runs: number; readonly amounts: Resources } {
     const amounts: Record<string, number> = {};
     let runs = 0;
@@ -52,7 +52,7 @@ export class TakenRuns implements Executor {
     return { runs, amounts };
   }
 
-  /** How many were taken and have neither begun nor ended. */
+  /** How many accepted runs have not begun or ended. */
   get waiting(): number {
     const isWaiting = ({ runsSince, endedAt }: TakenRun): boolean =>
       runsSince === undefined && endedAt === undefined;
@@ -70,7 +70,7 @@ export class TakenRuns implements Executor {
     };
   }
 
-  /** It could not be made: as long as nobody knows what is free, nothing is taken. */
+  /** An observation failed: the agent accepts nothing while the free capacity is unknown. */
   notObserved(): void {
     this.#seen = undefined;
   }
