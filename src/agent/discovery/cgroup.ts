@@ -1,6 +1,6 @@
 import type { Machine } from "./machine.ts";
 
-/** What the control groups leave of the machine; undefined: all of it. */
+/** The CPUs and memory that control groups allow; undefined: no limit. */
 export interface CgroupLimits {
   readonly cpu: number | undefined;
   readonly memoryBytes: number | undefined;

@@ -1,6 +1,6 @@
 import type { FactEntry } from "../../core/model/node/node-facts.ts";
 
-/** What the kernel says of the processors, as far as this process may use them. */
+/** The processors that this process may use, as the kernel describes them. */
 export interface Processors {
   /** 0: not known. */
   readonly sockets: number;

@@ -75,7 +75,7 @@ describe("discovery", () => {
     ]);
   });
 
-  test("looks again after a while, and tells only what has changed", async () => {
+  test("looks again after a while, and reports only changes", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     await clock.pass(limits.softwareDelayMs);
@@ -99,7 +99,7 @@ describe("discovery", () => {
     expect(changes.at(-1)?.software["mpi"]?.[0]?.["version"]).toBe("5.0.1");
   });
 
-  test("what was found is known to the next agent before it looks; nonsense is not", async () => {
+  test("the next agent knows discovered software before it looks; it ignores a damaged file", async () => {
     await start(aMachine());
     await clock.pass(limits.softwareDelayMs);
     discovery?.close();
@@ -113,7 +113,7 @@ describe("discovery", () => {
     expect(parseNodeFacts(discovery?.json ?? "", "facts").software["mpi"]).toBeUndefined();
   });
 
-  test("a machine that fails is told of, and looked at again later", async () => {
+  test("a failed discovery is logged, and repeated later", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     const well = { ...machine };
@@ -125,7 +125,7 @@ describe("discovery", () => {
     expect(changes).toHaveLength(1);
   });
 
-  test("nothing is told once it is closed", async () => {
+  test("reports nothing once it is closed", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     discovery?.refresh();
@@ -146,7 +146,7 @@ describe("discovery", () => {
 });
 
 describe("what is sent", () => {
-  test("is what a server takes, however much there is", async () => {
+  test("is within the server's limits, however much there is", async () => {
     const many = (count: number, text: string) =>
       Array.from({ length: count }, (_, at) => ({ name: `${text}-${at}`, version: "1.0" }));
     for (const software of [

@@ -14,9 +14,9 @@ import { Spack } from "./spack.ts";
 
 export interface DiscoveryOptions {
   readonly machine: Machine;
-  /** What was found before the first hello. */
+  /** The facts that were found before the first Hello. */
   readonly hardware: Hardware;
-  /** What the agent offers. */
+  /** The capacity that the agent offers. */
   readonly capacity: Resources;
   readonly kept: KeptSoftware;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface DiscoveryOptions {
 }
 
 /**
- * What is known of the machine, kept up to date.
+ * The facts of the machine, kept up to date.
  *
  *   idle --time, refresh--> looking --done--> idle
  *                              |  refresh: looks once more when done
@@ -118,7 +118,7 @@ export class Discovery {
   }
 }
 
-/** What the machine has, or nothing when it takes too long to say: then it is told later. */
+/** The hardware of the machine, or nothing when discovery takes too long: then the agent sends it later. */
 export async function findHardwareInTime(machine: Machine, clock: Clock): Promise<Hardware> {
   return await new Promise((resolve) => {
     const cancel = clock.after(limits.discoveryMsMax, () => resolve(NO_HARDWARE));

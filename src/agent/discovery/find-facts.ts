@@ -14,7 +14,7 @@ import { findKernel, findOs } from "./os.ts";
 import { findPrograms } from "./programs.ts";
 import type { Spack } from "./spack.ts";
 
-/** What a few small files tell: quick enough to be known before an agent says hello. */
+/** Facts from a few small files: quick enough to be known before an agent's Hello. */
 export interface Hardware {
   readonly sockets: number;
   readonly numa: number;
@@ -47,7 +47,7 @@ export async function findHardware(machine: Machine): Promise<Hardware> {
   return { sockets, numa, gpus: gpus.count, cgroup, software };
 }
 
-/** What programs must be asked for: seconds, beside the work of the machine. */
+/** Facts that only programs can report: takes seconds, beside the work of the machine. */
 export async function findSoftware(
   machine: Machine,
   hardware: Hardware,
@@ -65,8 +65,8 @@ const withoutEmpty = (software: Software): Software =>
   Object.fromEntries(Object.entries(software).filter(([, entries]) => entries.length > 0));
 
 /**
- * All that was found, within the limits of what a server takes: of the longest list the last ones are
- * left out, never all of a short one. Texts are cut.
+ * All discovered facts, within the limits of the server: the last entries of the longest list are left
+ * out, never all of a short one. Texts are cut.
  */
 export function toFacts(hardware: Hardware, software: Software): NodeFacts {
   const lists = Object.entries({ ...hardware.software, ...software }).map(
@@ -90,7 +90,7 @@ export function toFacts(hardware: Hardware, software: Software): NodeFacts {
   return factsOf();
 }
 
-/** For the names and amounts of what is offered, which are added later. */
+/** Reserved for the names and amounts of offered resources, which are added later. */
 const OFFERED_CHARS_MAX = 8_192;
 
 const cutTexts = (entry: FactEntry): FactEntry =>

@@ -28,7 +28,7 @@ export function createKeptSoftware(directory: string): KeptSoftware {
         writeFileSync(`${path}.new`, JSON.stringify({ software }), { mode: 0o600 });
         renameSync(`${path}.new`, path);
       } catch {
-        // A full disk is told by those who need it.
+        // The agent's journals report a full disk.
       }
     },
   };

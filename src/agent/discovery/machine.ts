@@ -1,8 +1,8 @@
 /**
  * The machine as discovery sees it: files and programs, nothing else.
  *
- * - Nothing throws: what cannot be read, is too long, takes too long or fails is not there.
- * - Nothing is claimed that is not known: there is no default for anything.
+ * - Nothing throws: a file or program that is unreadable, too long, too slow or fails counts as missing.
+ * - Discovery reports only known facts: there are no defaults.
  */
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ export interface Machine {
   find(program: string): Promise<string | undefined>;
   /** Where links lead to. */
   resolve(path: string): Promise<string | undefined>;
-  /** What a program prints, on standard output and then on standard error, if it exits with 0. */
+  /** The output of a program, standard output and then standard error, if it exits with 0. */
   run(path: string, args: readonly string[], bounds?: ProgramBounds): Promise<string | undefined>;
 }
 

@@ -5,7 +5,7 @@ import type { Machine } from "./machine.ts";
 export interface KnownProgram {
   readonly program: string;
   readonly args: readonly string[];
-  /** What it is, by what it printed; undefined: not what its name suggests. */
+  /** Its version, from its output; undefined: it is not the program that its name suggests. */
   readonly read: (output: string) => ProgramVersion | undefined;
 }
 
@@ -15,8 +15,8 @@ export interface ProgramVersion {
 }
 
 /**
- * One after the other: this runs beside the work of the machine. Programs that are the same under two
- * names ("mpirun", "mpiexec") are told once.
+ * One after the other: this runs beside the work of the machine. A program with two names ("mpirun",
+ * "mpiexec") is listed once.
  */
 export async function findPrograms(
   machine: Machine,

@@ -52,7 +52,7 @@ describe("processors", () => {
     expect([sockets, entries[0]]).toMatchObject([1, { cores: 1, threads: 2 }]);
   });
 
-  test("a feature is told when all have it, whatever changes meanwhile", () => {
+  test("lists a feature when all processors have it, whatever changes meanwhile", () => {
     const text = [thread(0, 0, 0, "a b c"), thread(1, 0, 1, "c d b")].join("\n");
     const features = parseCpuinfo(text, undefined).entries.flatMap((entry) =>
       "feature" in entry ? [entry["feature"]] : [],
@@ -243,7 +243,7 @@ describe("programs", () => {
     });
   }
 
-  test("the same under two names is told once, what is not there not at all", async () => {
+  test("lists a program with two names once, and a missing one not at all", async () => {
     const same = { read: readMpi, args: ["--version"] };
     const text = "mpirun (Open MPI) 4.1.4";
     const machine = createFakeMachine({ programs: { mpirun: text, mpiexec: text } });
@@ -274,7 +274,7 @@ describe("spack", () => {
     { name: "zlib", version: "1.3" },
   ];
 
-  test("what is installed, each once, in order", () => {
+  test("lists installed packages, each once, in order", () => {
     expect(parseSpackIndex(index)).toEqual(both);
     expect(parseSpackFind(JSON.stringify([spec("zlib", "1.3"), spec("ior", "3.3.0")]))).toEqual(
       both,

@@ -36,7 +36,7 @@ async function rootOf(machine: Machine, program: string | undefined): Promise<st
   return file === undefined ? undefined : dirname(dirname(file));
 }
 
-/** The database: installations by hash, some of which are gone and only remembered. */
+/** The database: installations by hash. Some of them are only records of removed ones. */
 export function parseSpackIndex(text: string): readonly FactEntry[] {
   const installs = recordOf(recordOf(recordOf(parse(text))["database"])["installs"]);
   return toEntries(

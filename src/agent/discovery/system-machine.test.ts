@@ -36,7 +36,7 @@ function program(name: string, script: string): string {
 
 const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
 
-test("files under a root, up to a size; what is not there is undefined", async () => {
+test("reads files under a root, up to a size; a missing file is undefined", async () => {
   writeFileSync(join(root, "file"), "text");
   expect(await machine.read("/file")).toBe("text");
   expect(await machine.read("/file", 4)).toBe("text");
@@ -66,7 +66,7 @@ test("programs on the search path that can be run; links are followed when asked
   for (const name of ["data", "folder", "none"]) expect(await machine.find(name)).toBeUndefined();
 });
 
-test("what a program prints, in the root directory, with the environment and no input", async () => {
+test("runs a program in the root directory, with the environment and no input, and returns its output", async () => {
   const path = program("tool", 'pwd; echo "$GREETING $1"; cat; echo late >&2');
   expect(await machine.run(path, ["a;b"])).toBe("/\nhi a;b\nlate\n");
 });

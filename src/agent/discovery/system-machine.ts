@@ -31,7 +31,7 @@ const PROGRAM: ProgramBounds = {
 
 /** Files in /proc have no size: they are read until they end. */
 async function readBounded(path: string, bytesMax: number): Promise<string | undefined> {
-  // Not waiting for a writer should somebody have put a pipe there.
+  // Non-blocking, so that a pipe at this path does not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
   if (file === undefined) return undefined;
   try {

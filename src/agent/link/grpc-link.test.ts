@@ -127,7 +127,7 @@ describe("the gRPC link", () => {
     await relay.close();
   });
 
-  test("nobody there is a close, not a throw", async () => {
+  test("an address without a server is a close, not a throw", async () => {
     server.forceShutdown();
     const { closes, link } = dial();
     await eventually(() => closes.length === 1, { what: "the close" });
@@ -174,7 +174,7 @@ describe("runAgent", () => {
     );
   };
 
-  test("runs what it is told as a process and reports how it ended, over a broken link", async () => {
+  test("runs an assigned task as a process and reports its end, over a broken link", async () => {
     const ended: AgentMessage["message"][] = [];
     onSession = (peer) => {
       const isFirst = peers.length === 1;

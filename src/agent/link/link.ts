@@ -4,7 +4,7 @@ import type { AgentMessage, ServerMessage } from "../../gen/busbar/v1/agent_pb.t
 export interface Link {
   /** Messages arrive in order or not at all. After the end it does nothing. */
   send(message: AgentMessage): void;
-  /** Ends the stream after what was sent; no event follows. */
+  /** Ends the stream after all sent messages; no event follows. */
   close(): void;
   /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
   bytesReceived?(): number;

@@ -7,8 +7,8 @@ import type { ConnectLink, Link, LinkEvents } from "./link.ts";
 export type LookUp = (host: string) => Promise<readonly string[]>;
 
 /**
- * The addresses of a server, each dialled in its turn: those of `--server` as they were given, and of a
- * name all that it has. An agent stays with the address that welcomed it, tries that one first when the
+ * The addresses of a server, each dialled in its turn: those of `--server` in their order, and all
+ * addresses of a name. An agent stays with the address that welcomed it, tries that one first when the
  * session ends, and moves on when one does not answer.
  */
 export class Servers {
@@ -35,7 +35,7 @@ export class Servers {
     return this.#total;
   }
 
-  /** A link to the next address. What is sent before that is known waits. */
+  /** A link to the next address. Messages wait until the address is known. */
   readonly connect: ConnectLink = (events) => {
     const waiting: AgentMessage[] = [];
     let link: Link | undefined;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
-/** What a command of a scheduler said. */
+/** The output and exit of a scheduler's command. */
 export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
@@ -19,9 +19,9 @@ export interface CommandOptions {
 }
 
 /**
- * Runs a program, no shell, in a group of its own, so that nothing of it is left when its time is over.
- * Throws `unavailable` when it is not there, takes too long, says too much or dies by a signal: what it
- * did until then is not known.
+ * Runs a program without a shell, in a process group of its own, so that a timeout kills all of it. Throws
+ * `unavailable` when it is missing, takes too long, prints too much or dies by a signal: its effects until
+ * then are unknown.
  */
 export function runCommand(
   program: string,

@@ -15,9 +15,9 @@ export interface About {
 }
 
 /**
- * How a part ended, from what the scheduler says and what its wrapper left (undefined: nothing). The
- * wrapper knows better how the command ended, the scheduler why. Once a stop was written down it is
- * stopped, whatever it made of that.
+ * How a part ended, from the scheduler's state and the record of its wrapper (undefined: none). The wrapper
+ * knows better how the command ended, the scheduler why. Once a stop is in the journal the part counts as
+ * stopped, whatever its command did then.
  */
 export function endOfPart(
   lower: LowerEnd,
@@ -69,7 +69,7 @@ export function endOfRun(run: LowerRun): RunEnd {
   if (run.stop !== undefined) {
     const end = first && failureOf(first);
     const signal = end !== undefined && "signal" in end ? end.signal : undefined;
-    // What had succeeded before it could be stopped has: nothing was taken from it.
+    // All parts succeeded before the stop reached them: the run succeeded.
     return first === undefined ? { kind: "exited", exitCode: 0 } : { kind: run.stop.cause, signal };
   }
   return (first && failureOf(first)) ?? { kind: "exited", exitCode: 0 };

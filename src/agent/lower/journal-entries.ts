@@ -75,7 +75,7 @@ export class LowerReplay implements OwnReplay<LowerRunTerms, LowerEntry> {
     if (part !== undefined) part.state = state;
   }
 
-  /** Runs as they were left; `remembered` tells of those that were not forgotten. */
+  /** Runs as the earlier process left them; `remembered` holds those that it has not dropped. */
   *runs(remembered: ReadonlyMap<string, RememberedRun<LowerRunTerms>>): Generator<LowerRun> {
     for (const [key, { stop, ended }] of remembered) {
       const run = this.#runs.get(key);
@@ -87,7 +87,7 @@ export class LowerReplay implements OwnReplay<LowerRunTerms, LowerEntry> {
     }
   }
 
-  /** Submissions of `runs` of which it is not known whether the scheduler took them. */
+  /** Submissions of `runs` that the scheduler may or may not have accepted. */
   *openSubmissions(runs: ReadonlyMap<string, LowerRun>): Generator<LowerSubmission> {
     for (const submission of this.#submissions.values()) {
       const { marker, parts } = submission;

@@ -52,7 +52,7 @@ describe("submission", () => {
     expect(bed.scheduler.submitted.map(({ indexes }) => indexes)).toEqual([undefined, undefined]);
   });
 
-  test("what is refused ends with the reason", async () => {
+  test("a rejected submission ends the run with the reason", async () => {
     bed.scheduler.trouble = (call) =>
       call === "submit" ? new AppError("invalid_argument", "no such partition") : undefined;
     bed.start(run(1));
@@ -63,7 +63,7 @@ describe("submission", () => {
   });
 
   for (const isTaken of [true, false]) {
-    test(`without an answer the scheduler is asked what it has, taken: ${isTaken}`, async () => {
+    test(`without an answer the agent looks the submission up, accepted: ${isTaken}`, async () => {
       bed.scheduler.trouble = (call) => (call === "submit" ? away() : undefined);
       bed.scheduler.takesInTrouble = isTaken;
       bed.start(run(1));
@@ -78,7 +78,7 @@ describe("submission", () => {
     });
   }
 
-  test("of an array that was taken in part only the rest is submitted again", async () => {
+  test("of a partly accepted array only the rest is submitted again", async () => {
     bed.scheduler.trouble = (call) => (call === "submit" ? away() : undefined);
     bed.scheduler.takesInTrouble = true;
     bed.scheduler.dropped.add(1).add(2);
@@ -100,7 +100,7 @@ describe("submission", () => {
     ]);
   });
 
-  test("another life finds what the last one submitted, and submits what it had only meant to", async () => {
+  test("a restarted agent finds submitted parts, and submits those that were only intended", async () => {
     bed.scheduler.trouble = (call) => (call === "submit" ? away() : undefined);
     bed.scheduler.takesInTrouble = true;
     bed.start(run(1));
@@ -117,7 +117,7 @@ describe("submission", () => {
     ]);
   });
 
-  test("what ended before anybody could look is found by what it left", async () => {
+  test("the files of a part show its end when it ended while the agent was away", async () => {
     bed.scheduler.trouble = (call) => (call === "submit" ? away() : undefined);
     bed.start(run(1));
     await bed.aRound();
@@ -133,7 +133,7 @@ describe("submission", () => {
 });
 
 describe("a scheduler that is away", () => {
-  test("ends nothing, is asked ever more rarely, and is told once", async () => {
+  test("ends nothing, is polled ever more rarely, and is logged once", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.scheduler.run("1");
@@ -182,7 +182,7 @@ describe("jobs of which the scheduler has no record", () => {
     );
   });
 
-  test("that come back go on", async () => {
+  test("that come back continue", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.scheduler.states.delete("1");
@@ -194,7 +194,7 @@ describe("jobs of which the scheduler has no record", () => {
     expect(bed.reports).toEqual(["1.0 running"]);
   });
 
-  test("are told by the exit code that they left", async () => {
+  test("end with the exit code that they recorded", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.scheduler.states.delete("1");
@@ -219,7 +219,7 @@ test("links to the tasks of an array stay until the last of its job has ended", 
   expect(arrays()).toEqual([]);
 });
 
-test("why runs wait is told in the scheduler's words, those alike together", async () => {
+test("the reasons of queued runs are in the scheduler's words, equal ones together", async () => {
   bed.start(run(1));
   expect(bed.executor.whyQueued?.()).toEqual([
     { reason: "fake: it is being submitted", runs: [run(1)] },
@@ -252,7 +252,7 @@ test("a second job for a run that another has claimed is not the one that counts
   expect(bed.reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":3}');
 });
 
-test("what nobody waits for is asked rarely, what changes often", async () => {
+test("parts that do not change are polled rarely, those that change often", async () => {
   bed.start(run(1));
   await bed.aRound();
   bed.scheduler.calls.length = 0;

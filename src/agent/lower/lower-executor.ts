@@ -142,7 +142,7 @@ class LowerRuns {
   stop(id: RunId): void {
     const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.ended !== undefined || run.stop !== undefined) return;
-    // What has already ended by itself is not stopped: we are about to hear of it.
+    // A run that has already ended by itself is not stopped: its end is about to be reported.
     const { files } = this.#options;
     const hasEnded = (part: Part): boolean =>
       part.state.kind === "ended" || files.exitOf(part.key) !== undefined;
@@ -216,7 +216,7 @@ class LowerRuns {
     return { pieces, limitBytes: terms.outputLimitBytes };
   }
 
-  /** Cuts what writes too much, and removes what was kept for too long. */
+  /** Cuts outputs that are too long, and removes expired ones. */
   #tidy(nowMs: number): number | undefined {
     const surplusAtMs = this.#ledger.removeSurplus(nowMs);
     if (this.#ledger.active.size === 0) return surplusAtMs;
@@ -234,7 +234,7 @@ class LowerRuns {
     }
   }
 
-  /** What an earlier life left and nobody knows of. */
+  /** Removes files of an earlier process that belong to no known run. */
   #removeStrays(): void {
     const { files, remover } = this.#options;
     for (const name of readdirSync(files.of(""))) {
@@ -250,7 +250,7 @@ class LowerRuns {
   }
 }
 
-/** What the scheduler says of the first of its jobs that it has. */
+/** The scheduler's reason for the first job of the run that it has. */
 function reasonOf(run: LowerRun): string {
   const states = run.parts
     .flat()
@@ -268,7 +268,7 @@ function titleOf({ run, step, copy }: Part): string {
   return copy === undefined ? name : `${name}[${copy}]`;
 }
 
-/** Of runs that were forgotten nothing is known but what is on disk: those that ran have claims. */
+/** Of dropped runs only the files are left: parts that ran have claims. */
 function pieceState(part: Part, files: PartFiles): Piece["state"] {
   const { state, run } = part;
   const hasEnded = run.ended !== undefined || run.id.jobId === 0 || state.kind === "ended";

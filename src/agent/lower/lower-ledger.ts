@@ -71,7 +71,7 @@ export class LowerLedger {
     return this.#changedAtMs;
   }
 
-  /** Of which it is not known whether the scheduler took them. */
+  /** Submissions that the scheduler may or may not have accepted. */
   get submissions(): ReadonlyMap<string, LowerSubmission> {
     return this.#submissions;
   }
@@ -81,7 +81,7 @@ export class LowerLedger {
     return this.#ledger.kept.whyGone(key);
   }
 
-  /** Also of a run that was forgotten, as long as its output is kept. */
+  /** Also of a dropped run, as long as its output is retained. */
   termsOf(key: string): LowerRunTerms | undefined {
     return this.runs.get(key)?.terms ?? this.#ledger.kept.get(key)?.terms;
   }
@@ -114,7 +114,7 @@ export class LowerLedger {
     return undefined;
   }
 
-  /** The scheduler was asked and did not answer. */
+  /** The scheduler did not answer the submission. */
   doubtSubmission(submission: LowerSubmission): void {
     const sinceMs = this.#options.clock.nowMs();
     this.#submissions.set(submission.marker, { ...submission, sinceMs });
@@ -139,7 +139,7 @@ export class LowerLedger {
     this.#submissions.delete(marker);
   }
 
-  /** Writes what was noted so far, now. */
+  /** Writes all noted entries now. */
   write(): void {
     this.#ledger.write();
   }
@@ -154,7 +154,7 @@ export class LowerLedger {
     part.state = { kind: "submitted", id, isRunning: false, missingSinceMs: undefined };
   }
 
-  /** What the scheduler says of a part that has not ended. */
+  /** Records the scheduler's state of a part that has not ended. */
   see(
     part: Part,
     seen: Pick<

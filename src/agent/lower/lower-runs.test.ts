@@ -9,7 +9,7 @@ import { run, useLowerBed } from "./testing/lower-bed.ts";
 
 const bed = useLowerBed();
 
-describe("a job that the scheduler has forgotten", () => {
+describe("a job of which the scheduler has no record any more", () => {
   const here = (): string => {
     const { startTicks = "" } = identityOf(process.pid) ?? {};
     const place = ["host", readBootId(), readlinkSync("/proc/self/ns/pid")];
@@ -54,7 +54,7 @@ describe("a job that the scheduler has forgotten", () => {
     expect(bed.reports.at(-1)).toContain('"vanished"');
   });
 
-  test("is not mixed up with a later job that was given its id", async () => {
+  test("is not mixed up with a later job that has the same id", async () => {
     await beginAndForget(here());
     bed.scheduler.nextId = 1;
     bed.start(run(2));
@@ -69,7 +69,7 @@ describe("a job that the scheduler has forgotten", () => {
 });
 
 describe("stopping", () => {
-  test("asks, kills after the grace period, and goes on asking", async () => {
+  test("cancels, kills after the grace period, and repeats the kill", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.scheduler.run("1");
@@ -88,7 +88,7 @@ describe("stopping", () => {
     expect(bed.reports.at(-1)).toBe('1.0 ended {"kind":"stopped","signal":"SIGTERM"}');
   });
 
-  test("what was not submitted yet never is, and can no longer be claimed", async () => {
+  test("a part that is not submitted yet never is, and no job can claim it any more", async () => {
     bed.start(run(1));
     bed.executor.stop(run(1));
     await bed.aRound();
@@ -97,7 +97,7 @@ describe("stopping", () => {
     expect(readFileSync(join(bed.directory, "runs/1.0.1/claim"), "utf8")).toBe("stopped\n");
   });
 
-  test("is not forgotten by the next life", async () => {
+  test("survives a restart of the agent", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.executor.stop(run(1));
@@ -106,7 +106,7 @@ describe("stopping", () => {
     expect(bed.scheduler.cancelled).toEqual([["1", "ask"]]);
   });
 
-  test("of what has ended by itself does nothing", async () => {
+  test("does nothing to a run that has ended by itself", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.leave("1.0.1", "exit", "1\nexit 0\nend\n");
@@ -150,7 +150,7 @@ describe("a jobspec", () => {
     expect(bed.reports).toEqual(["1.0 running", '1.0 ended {"kind":"exited","exitCode":0}']);
   });
 
-  test("ends as the first of its tasks that failed; what is skipped is cancelled", async () => {
+  test("ends as the first of its tasks that failed; skipped tasks are cancelled", async () => {
     bed.startJobspec(run(1));
     await bed.clock.pass(2_000);
     const skipped = { kind: "skipped", message: "" } as const;
@@ -163,7 +163,7 @@ describe("a jobspec", () => {
     expect(bed.scheduler.cancelled).toEqual([["3", "ask"]]);
   });
 
-  test("whose first task has failed while nobody looked is not submitted further", async () => {
+  test("whose first task failed while the agent was away is not submitted further", async () => {
     bed.scheduler.trouble = (call) =>
       call === "submit" && bed.scheduler.submitted.length === 1 ? away() : undefined;
     bed.startJobspec(run(1));
@@ -198,7 +198,7 @@ describe("a jobspec", () => {
     ]);
   });
 
-  test("does not go on after a task of which the scheduler has no record", async () => {
+  test("does not continue after a task of which the scheduler has no record", async () => {
     bed.scheduler.trouble = (call) =>
       call === "submit" && bed.scheduler.submitted.length === 1 ? away() : undefined;
     bed.startJobspec(run(1));

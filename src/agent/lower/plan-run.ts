@@ -11,7 +11,7 @@ import { shapeOfRun } from "./shape-of-run.ts";
 /** How a jobspec becomes jobs; throws AppError for one that cannot be run. */
 export type ToSteps = (jobspec: Jobspec) => readonly WorkloadStep[];
 
-/** What one step of a run does, complete. */
+/** One step of a run, with all defaults filled in. */
 export interface LowerStep {
   readonly terms: StepTerms;
   readonly work: Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }>;
@@ -68,7 +68,7 @@ function planJobspec(request: RunRequest, steps: readonly WorkloadStep[]): reado
       work: { kind: "script", text: script },
       before: request.before ?? [],
       launch,
-      // What the run is told of itself cannot be changed.
+      // A step cannot override the variables that describe the run.
       env: { ...request.env, ...step.env, ...ownVariables(request.env) },
       cwd: step.cwd ?? request.cwd,
       timeLimitMs: step.timeLimitMs ?? request.timeLimitMs,

@@ -35,7 +35,7 @@ export class Poller {
         if (part.state.kind !== "submitted") continue;
         const { id } = part.state;
         const earlier = parts.get(id);
-        // A scheduler that has lost its memory begins to count anew: the later job is meant.
+        // A scheduler that lost its data counts from the start again: the id means the later job.
         if (earlier !== undefined) this.#miss(earlier, id);
         parts.set(id, part);
       }
@@ -92,7 +92,7 @@ export class Poller {
     }
     if (left === undefined && part.run.stop?.asked !== undefined) {
       if (!files.takePart(part.key) && files.ownerOf(part.key) !== id) return undefined;
-      // What was asked to end is gone.
+      // A part that was stopped has ended.
       return this.#end(part, { kind: "cancelled" }, nowMs);
     }
     const message = `${scheduler.name} has no record of job ${id} any more, and it left no exit code`;
@@ -104,8 +104,8 @@ export class Poller {
   }
 
   /**
-   * Whether a part still runs that its scheduler has forgotten, or says has ended: a scheduler that was
-   * restarted, or an instance that ended before what it had started. No new attempt runs beside it.
+   * Whether a part still runs of which its scheduler has no record, or which it reports as ended: a restarted
+   * scheduler, or an instance that ended before its jobs. No new attempt runs beside such a part.
    */
   #outlives(part: Part, isForgotten: boolean): boolean {
     if (this.#options.files.exitOf(part.key) !== undefined) return false;

@@ -14,7 +14,7 @@ export class Outage {
   #failures = 0;
   #retryAtMs = 0;
 
-  /** `what` tells people what is the matter: "slurm cannot be asked". */
+  /** `what` describes the outage for the log: "slurm cannot be asked". */
   constructor(what: string, logger: Logger) {
     this.#what = what;
     this.#logger = logger;

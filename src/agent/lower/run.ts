@@ -68,7 +68,7 @@ export type PartState =
 
 export type PartEnd = RunEnd | Extract<LowerEnd, { kind: "skipped" }>;
 
-/** A run with its parts, none of which was submitted. */
+/** A run with its parts, all of them not submitted. */
 export function makeRun(id: RunId, key: string, terms: LowerRunTerms): LowerRun {
   const parts: Part[][] = [];
   const run: LowerRun = { id, key, terms, parts, stop: undefined, ended: undefined, isTold: false };

@@ -20,8 +20,8 @@ export interface SchedulerRoundsOptions extends LowerSubmitterOptions {
 
 /**
  * Brings the scheduler in line with the ledger, and the ledger with the scheduler, in rounds, one at a
- * time: looks up what may have been submitted, submits, cancels, asks how it all does. While the
- * scheduler cannot be asked nothing ends and nothing is lost: the rounds go on, ever more rarely.
+ * time: looks up submissions without an answer, submits, cancels, polls. While the scheduler does not
+ * answer nothing ends and nothing is lost: the rounds continue, ever more rarely.
  */
 export class SchedulerRounds {
   readonly #ledger: LowerLedger;
@@ -31,7 +31,7 @@ export class SchedulerRounds {
   readonly #alsoAt: SchedulerRoundsOptions["alsoAt"];
   readonly #alarm: Alarm;
   readonly #asking: Outage;
-  readonly #submitting: Outage; // it may be asked, and take no jobs
+  readonly #submitting: Outage; // it may answer polls and accept no jobs
   readonly #submitter: LowerSubmitter;
   readonly #poller: Poller;
   #round: Promise<void> | undefined;
@@ -62,7 +62,7 @@ export class SchedulerRounds {
     this.#alarm.wakeBy(atMs);
   }
 
-  /** What the scheduler is being asked is awaited for a while; nothing is asked after it. */
+  /** Waits a while for the current call to the scheduler; makes no further call. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#alarm.stop();

@@ -2,7 +2,7 @@ import type { StepShape } from "../../core/jobspec/write/to-steps.ts";
 import type { RunEnd } from "../../ports/executor.ts";
 import type { LowerSubmitAnswer } from "./submit-each.ts";
 
-/** What the processes of a job get. */
+/** The processes of a job and their resources. */
 export type LowerShape = StepShape;
 
 /** In `stdout` and `stderr` of an array: the index of the element. */
@@ -27,7 +27,7 @@ export interface LowerJob {
   /** From TERM to KILL. */
   readonly killGraceMs: number;
   readonly shape: LowerShape;
-  /** Whether its script starts processes of its own kind, which some schedulers must be told. */
+  /** How its script starts processes; some schedulers need to know. */
   readonly launch: "each-process" | "once";
   /** undefined: one job. Else an array with these indexes, ascending, each once. */
   readonly indexes: readonly number[] | undefined;
@@ -36,7 +36,7 @@ export interface LowerJob {
    * it ends by itself, never having begun.
    */
   readonly after: readonly string[];
-  /** Files to which all of what it writes is appended. Of an array they hold INDEX. */
+  /** Files to which the scheduler appends all output of the job. Those of an array contain INDEX. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -55,8 +55,8 @@ export type LowerState =
 /**
  * As for runs.
  *
- * - skipped: it never began, because what it was to come after did not succeed.
- * - cancelled: somebody asked the scheduler to end it; whether that was us the scheduler cannot tell.
+ * - skipped: it never began, because a job that it depends on did not succeed.
+ * - cancelled: a client of the scheduler cancelled it; the scheduler cannot say whether that was this agent.
  * - vanished: the scheduler lost it (a node failed, it was preempted) and does not run it again.
  */
 export type LowerEnd =
@@ -74,8 +74,8 @@ export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
  * A scheduler that runs jobs on a cluster: Slurm, Flux. Each call is a program or two with a limit on
  * its time and output.
  *
- * - All throw AppError `unavailable` when the scheduler could not be asked (its controller is down,
- *   the program hangs): nothing is known then, a submission may or may not have been taken.
+ * - All throw AppError `unavailable` when the scheduler does not answer (its controller is down, the
+ *   program hangs): nothing is known then, and the scheduler may or may not have accepted a submission.
  * - `submitAll` answers for each job, in their order, and does not throw. An answer has failed with
  *   `unavailable` as above, with any other AppError when the scheduler has refused the job for good; its
  *   message is for people. `exhausted`: the array is more than it takes at once, its elements may be
@@ -89,7 +89,7 @@ export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
  */
 export interface LowerScheduler {
   readonly name: string;
-  /** What a job's script may ask its environment, as words of a POSIX shell, between double quotes. */
+  /** Expressions for a job's script, as words of a POSIX shell, between double quotes. */
   readonly inside: {
     /** Its id, as `submit` gave it; in an array the element's own. */
     readonly id: string;

@@ -5,8 +5,8 @@ import type { LowerShape } from "./scheduler.ts";
 const CPU_UNITS = 1_000; // of one cpu
 
 /**
- * What the processes of a plain run get: one for each slot of what was asked of a graph, else one with
- * all that it needs.
+ * The processes of a plain run and their resources: one process for each slot of its graph request, else
+ * one with all requested resources.
  */
 export function shapeOfRun({ request, needs }: Pick<RunRequest, "request" | "needs">): LowerShape {
   if (request !== undefined && request.length > 0) {

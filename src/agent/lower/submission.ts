@@ -11,17 +11,17 @@ import type { LowerJob, LowerScheduler } from "./scheduler.ts";
 import { INDEX } from "./scheduler.ts";
 import { jobScript } from "./wrapper/wrapper.ts";
 
-/** Parts that are handed to the scheduler at once: one job, or an array. */
+/** Parts that the agent submits to the scheduler at once: one job, or an array. */
 export interface LowerSubmission {
   readonly marker: string;
   /** undefined: one job. Else one for each part, ascending. */
   readonly indexes: readonly number[] | undefined;
   readonly parts: readonly Part[];
-  /** When the scheduler was asked, and did not answer; 0: in an earlier life. */
+  /** When the agent submitted to the scheduler and received no answer; 0: in an earlier process. */
   readonly sinceMs: number;
 }
 
-/** Parts with what they do. */
+/** Parts with their steps. */
 export interface Ready {
   readonly part: Part;
   readonly step: LowerStep;
@@ -30,7 +30,7 @@ export interface Ready {
   readonly name: string;
 }
 
-/** What can be one array: it differs in the index only. What is no array is alone. */
+/** Parts of one kind differ only in the index, so that they can be one array. A part without an index is alone. */
 const kindOf = ({ part, step, index, name }: Ready): string => {
   if (index === undefined) return part.key;
   const { jobId, attempt } = part.run.id;
@@ -68,7 +68,7 @@ function indexesOf(members: readonly Ready[]): readonly number[] | undefined {
   return (own.at(-1) ?? 0) <= limits.lowerArrayTasksMax ? own : own.map((_, at) => at);
 }
 
-/** Writes what the parts need, and gives the job. Throws when that is not possible. */
+/** Writes the files of the parts, and returns the job. Throws when that is not possible. */
 export function prepare(
   submission: LowerSubmission,
   members: readonly Ready[],
@@ -118,7 +118,7 @@ export function readinessOf({ run, step }: Part): Readiness {
   for (const earlier of run.terms.steps[step]?.after ?? []) {
     for (const part of run.parts[earlier] ?? []) {
       const { state } = part;
-      // To a scheduler what it has forgotten may have succeeded.
+      // A scheduler may count a job of which it has no record as succeeded.
       if (state.kind === "submitted" && state.missingSinceMs === undefined) after.push(state.id);
       else if (state.kind !== "ended") return { kind: "not-yet" };
       else if (!isSuccess(part)) {

@@ -8,8 +8,8 @@ export type LowerSubmitAnswer =
   | { readonly kind: "failed"; readonly error: AppError };
 
 /**
- * Submits jobs by a command each, a few side by side. Answers in the order of the jobs. Once the
- * scheduler could not be asked, it is not asked for the others.
+ * Submits jobs by one command each, a few at the same time. Answers in the order of the jobs. After the
+ * scheduler has failed to answer once, the other jobs are not submitted.
  */
 export async function submitEach(
   jobs: readonly LowerJob[],

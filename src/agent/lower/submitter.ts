@@ -28,8 +28,8 @@ interface Plan {
 }
 
 /**
- * Hands parts to the scheduler, each once: the intention is on disk before it is asked, and when no
- * answer came it is asked what it has before it is asked again.
+ * Submits parts to the scheduler, each once: the intention is in the journal before the call, and after a call
+ * without an answer the agent looks the parts up before it submits them again.
  */
 export class LowerSubmitter {
   readonly #options: LowerSubmitterOptions;
@@ -56,7 +56,7 @@ export class LowerSubmitter {
     return atMs;
   }
 
-  /** Submissions of which no answer came: the scheduler is asked whether it has them. */
+  /** Asks the scheduler whether it has the submissions that it did not answer. */
   async lookUp(): Promise<void> {
     const { ledger, files, scheduler, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -67,7 +67,7 @@ export class LowerSubmitter {
     const found = await scheduler.find(due);
     for (const submission of due) {
       const ids = found.get(submission.marker) ?? [];
-      // The scheduler may have forgotten a job that has ended since; what it left has not.
+      // The scheduler may have no record of a job that has ended since; the job's files are still there.
       const known = submission.parts.map(({ key }, at) => ids[at] ?? files.ownerOf(key));
       ledger.settleSubmission(submission, known);
     }
@@ -81,7 +81,7 @@ export class LowerSubmitter {
       const readiness = readinessOf(part);
       if (run.stop !== undefined) {
         if (!files.takePart(part.key)) {
-          // A submission that nobody knew of has begun.
+          // A submission without an answer has begun.
           ledger.adopt(part, files.ownerOf(part.key) ?? "");
           continue;
         }
@@ -107,7 +107,7 @@ export class LowerSubmitter {
     const ready = this.#waiting().flatMap(({ part, run }) => this.#ready(part, run));
     const groups = gather(ready);
     await this.#submitAll(groups.slice(0, limits.lowerSubmissionsPerRoundMax));
-    return groups.length > 0; // also what comes after what was submitted just now
+    return groups.length > 0; // also parts that depend on those submitted just now
   }
 
   #waiting(): { readonly part: Part; readonly run: LowerRun }[] {

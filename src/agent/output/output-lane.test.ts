@@ -71,7 +71,7 @@ for (const isOld of [true, false]) {
   });
 }
 
-test("packs on thin links only, makes parts larger for it, and leaves what does not become smaller", () => {
+test("compresses on thin links only, makes parts larger for it, and skips parts that do not become smaller", () => {
   const { lane } = aLane();
   const text = Buffer.from("a line of a log\n".repeat(500));
   expect(lane.pack(text).encoding).toBe("");

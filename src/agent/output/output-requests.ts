@@ -10,7 +10,7 @@ import { fromWireId } from "../translate.ts";
 
 const CHUNK_BYTES = 16; // about, of a chunk beside its data
 
-/** Answers what the server asks of outputs, a bounded number at a time. Every request is answered. */
+/** Answers the server's requests for output, a bounded number at a time. Every request gets an answer. */
 export class OutputRequests {
   readonly #executor: Executor;
   readonly #lane: OutputLane;

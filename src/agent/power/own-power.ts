@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { PowerSchedule } from "../executors/edge/power-schedule.ts";
 
-/** Changes that are told ahead: enough to foresee the end of a share. */
+/** Number of future changes that the agent sends: enough to foresee the end of a share. */
 const TOLD_CHANGES = 16;
 
 /** What this node has for shares, by a schedule that begins with the agent. */

@@ -28,7 +28,7 @@ export const REFUSALS: Readonly<Record<Obstacle, (program: string, lookedIn?: st
 export const hasRun = ({ kind }: CommandOutcome): boolean =>
   kind === "exited" || kind === "signalled";
 
-/** What is run, for messages. */
+/** The program of a run, for messages. */
 export function programOf({ work }: Pick<RunRequest, "work">): string {
   const name = work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
   return name.slice(0, PROGRAM_LENGTH_MAX);

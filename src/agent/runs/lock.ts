@@ -12,8 +12,8 @@ interface Holder {
 }
 
 /**
- * Takes `directory` for this process; returns what frees it. Two agents over one directory would
- * both report its runs. A lock whose process is gone, or was of an earlier boot, is taken over.
+ * Locks `directory` for this process; returns the function that unlocks it. Two agents over one directory
+ * would both report its runs. A lock of an ended process, or of an earlier boot, is taken over.
  * Node has no flock, so this is a file made by link(2), which fails when there is one already.
  */
 export function lockDirectory(directory: string, bootId: string): () => void {

@@ -1,3 +1,3 @@
-/** What one run needs, as text: equal for equal needs. */
+/** The requested resources of a run as text: equal for equal requests. */
 export const needsKey = (needs: Readonly<Record<string, number>>): string =>
   JSON.stringify(Object.entries(needs).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -19,7 +19,7 @@ export interface ByteRange {
   readonly maxBytes: number;
 }
 
-/** What there is now. Throws `not_found` for a run whose output is not there. */
+/** Reads the current output. Throws `not_found` for a run without output. */
 export type ReadNow = (key: string, stream: Stream, range: ByteRange) => Promise<OutputPart>;
 
 export const readFrom = (
@@ -29,7 +29,7 @@ export const readFrom = (
 ): Promise<OutputPart> =>
   readPart({ path: join(directory, stream), offset, maxBytes, limitBytes, hasEnded });
 
-/** Reads outputs, and waits for more: a poll, but only while someone waits. */
+/** Reads outputs, and waits for more. It polls only while a reader waits. */
 export class OutputReader {
   readonly #clock: Clock;
   readonly #readNow: ReadNow;
@@ -59,7 +59,7 @@ export class OutputReader {
     }
   }
 
-  /** The run has ended: who waits for more need not wait on. */
+  /** The run has ended: ends the wait of its readers. */
   ended(key: string): void {
     this.#waiting.wake(key);
   }

@@ -10,9 +10,9 @@ const STREAMS: readonly Stream[] = ["stdout", "stderr"];
 
 /**
  * Cuts streams that are longer than their limit, whether or not the command still writes: it
- * appends, so a cut takes nothing that was kept and its next write lands behind the cut. One byte
- * more than the limit stays: it is never handed out, and tells everyone, also after a restart,
- * that there was more.
+ * appends, so a cut removes no retained byte and its next write lands behind the cut. One byte
+ * more than the limit stays: readers never receive it, and it shows, also after a restart,
+ * that the stream was longer.
  */
 export function cutOutput(directory: string, limitBytes: number): void {
   for (const stream of STREAMS) {
@@ -20,7 +20,7 @@ export function cutOutput(directory: string, limitBytes: number): void {
     try {
       if (sizeOf(path) > limitBytes + 1) truncateSync(path, limitBytes + 1);
     } catch {
-      // Then the file stays long; what is handed out ends at the limit all the same.
+      // Then the file stays long; readers receive bytes up to the limit all the same.
     }
   }
 }
@@ -37,11 +37,11 @@ export interface ReadRequest {
   readonly offset: number;
   readonly maxBytes: number;
   readonly limitBytes: number;
-  /** Known before the read: what was written until then is complete. */
+  /** Known before the read: if true, the read returns the complete stream. */
   readonly hasEnded: boolean;
 }
 
-/** What there is past `offset` now. A file that is not there yet is empty. */
+/** Reads the current bytes past `offset`. A missing file counts as empty. */
 export async function readPart(request: ReadRequest): Promise<OutputPart> {
   const { offset, limitBytes, hasEnded } = request;
   const file = await open(request.path, "r").catch((error: unknown) => {

@@ -10,9 +10,9 @@ export const SHARED_MEMORY = "/dev/shm";
 const TMPFS_MAGIC = 0x0102_1994;
 
 /**
- * Where runs say how far they are: in memory, where the system has a place for that. ext4 writes a block
- * each time a shell empties and closes a file. Another user cannot have made it: then, as where there is
- * no such place, it is beside the runs. An earlier life's is kept: its runs write there.
+ * Where runs write their progress: in memory, if the system has a place for that. ext4 writes a block
+ * each time a shell empties and closes a file. It is beside the runs if the system has no such place, or
+ * if another user made the directory. The agent keeps that of an earlier process: its runs write there.
  */
 export function progressDirectoryOf(
   directory: string,
@@ -28,7 +28,7 @@ export function progressDirectoryOf(
   return beside;
 }
 
-/** Whether the directory is there, and nobody else's. */
+/** Whether the directory exists and belongs to this user. */
 function makeOwn(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -30,7 +30,7 @@ export interface ProgressFilesOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the run of this key goes on. */
+  /** Whether the run of this key is active. */
   readonly isActive: (key: string) => boolean;
 }
 
@@ -79,7 +79,7 @@ export class ProgressFiles {
     this.#look();
   }
 
-  /** Hears what is known of runs that go on, and then what they say. */
+  /** The listener receives the known progress of active runs, and then each change. */
   onProgress(listener: (id: RunId, progress: ToldProgress) => void): void {
     this.#listener = listener;
     for (const [key, progress] of this.#told) listener(idOf(key), progress);
@@ -97,7 +97,7 @@ export class ProgressFiles {
     return last;
   }
 
-  /** `isIdle`: no run goes on that may write there. */
+  /** `isIdle`: no active run may write there. */
   close(isIdle: boolean): void {
     this.#isClosed = true;
     this.#unwatch();
@@ -156,7 +156,7 @@ export class ProgressFiles {
   #look(): void {
     this.#lookedAtMs = steadyMs(this.#options.clock);
     this.#events = 0;
-    this.#watch(); // first: what is written from here on is not missed
+    this.#watch(); // first, so that no later write is missed
     if (this.#isIncomplete) {
       this.#isIncomplete = !this.#isWatched;
       for (const name of this.#names()) this.#written.add(name);
@@ -175,7 +175,7 @@ export class ProgressFiles {
     try {
       return readdirSync(this.#options.directory);
     } catch (error) {
-      // Somebody removed it: no run can say anything there, until the next start of the agent.
+      // The directory was removed: runs cannot report progress until the next start of the agent.
       this.#options.logger.warn({ reason: describeChain(error) }, "progress of tasks is lost");
       return [];
     }
@@ -206,7 +206,7 @@ export class ProgressFiles {
       if (stats.size > limits.progressFileKeptBytesMax) ftruncateSync(file, 0);
       return lastProgress(bytes.subarray(0, length).toString("utf8"), from > 0);
     } catch {
-      return undefined; // it is gone, a link, a directory, or not ours to read
+      return undefined; // it is missing, a link, a directory, or not readable for us
     } finally {
       if (file !== undefined) closeSync(file);
     }
@@ -216,7 +216,7 @@ export class ProgressFiles {
     try {
       rmSync(this.pathOf(key), { force: true });
     } catch {
-      // A directory that somebody made there: it is nobody's progress, and is not looked at again.
+      // A directory of unknown origin: it is no run's progress, and is not read again.
     }
   }
 }

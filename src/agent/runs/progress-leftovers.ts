@@ -17,7 +17,7 @@ import { identityOf, isAlive, type ProcessIdentity } from "../proc.ts";
 
 /** Whose a directory in shared memory is. Shared memory does not survive a boot, so that pids do. */
 interface Owner extends ProcessIdentity {
-  /** The agent's data: gone when nobody will ask for its runs again. */
+  /** The agent's data directory: removed when no agent will read its runs again. */
   readonly data: string;
 }
 
@@ -51,9 +51,9 @@ export function removeProgressDirectory(path: string): void {
 }
 
 /**
- * Removes what agents of this user left that were killed for good: their process is gone, none of their runs goes on, and
- * their directory is empty, or nobody can ask for its files any more because the agent's data is gone, too. Returns how many.
- * `tagsInUse`: of runs that go on, whoever started them.
+ * Removes the leftovers of this user's agents that will not return: their process has ended, they have no active runs, and their
+ * directory is empty or no agent can read its files, because the agent's data directory is removed, too. Returns how many.
+ * `tagsInUse`: of active runs, whoever started them.
  */
 export function removeProgressLeftovers(
   memory: string,
@@ -78,7 +78,7 @@ function tagsIn(memory: string): string[] {
       .filter((name) => name.endsWith(TAIL))
       .map((name) => name.slice(HEAD.length, -TAIL.length));
   } catch {
-    return []; // there is no such place
+    return []; // no such directory
   }
 }
 

@@ -7,11 +7,11 @@ import type { Logger } from "../../ports/logger.ts";
 
 /** Deletes in the background: a run may leave a million files, and a busy disk is slow. */
 export interface Remover {
-  /** `path` is free at once; what was there goes in time. */
+  /** Frees `path` at once; deletes its content in the background. */
   remove(path: string): void;
   /** The script of a run and the working directory of its own; its output stays. */
   removeWork(directory: string): void;
-  /** Makes its own directory again, if it is gone. */
+  /** Creates its own directory again if it is missing. */
   restore(): void;
   /** Resolves when nothing is left to delete. */
   idle(): Promise<void>;

@@ -5,7 +5,7 @@
 export const SHELLS = ["/bin/dash", "/bin/bash", "/bin/sh"] as const;
 
 /**
- * What a shell would keep for itself, or fail on: such variables reach the command by env(1).
+ * Variables that a shell would not pass on, or would fail on: they reach the command by env(1).
  * PWD is right as it is: the shell corrects it to the working directory.
  */
 export const isKeptByShell = (name: string): boolean =>

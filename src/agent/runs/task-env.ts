@@ -14,7 +14,7 @@ export interface TaskEnvOptions {
 
 const PASSED = new Set(["PATH", "HOME", "USER", "SHELL", "LANG", "TMPDIR", "TZ"]);
 
-/** What the commands of a scheduler below may need to be found and to run. */
+/** Variables that the commands of a scheduler below may need to be found and to run. */
 export const LOWER_PASSES: readonly string[] = ["LD_LIBRARY_PATH", "PYTHONPATH"];
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -39,7 +39,7 @@ function userVariables(): Variables {
     const { username, homedir, shell } = userInfo();
     return { USER: username, HOME: homedir, ...(shell === null ? {} : { SHELL: shell }) };
   } catch {
-    return {}; // a container's user may have no entry; its tasks get what the agent has
+    return {}; // a container's user may have no entry; its tasks inherit the agent's variables
   }
 }
 

@@ -157,7 +157,7 @@ describe("an agent whose clock is wrong", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a start by a clock that is behind is not before the run was handed over", async () => {
+  test("a start by a clock that is behind is not before the executor received the run", async () => {
     startAgent();
     await welcome();
     await startRun();

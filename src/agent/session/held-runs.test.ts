@@ -69,7 +69,7 @@ test("a held run that is wanted back never begins; one that has begun is not giv
   expect(given).toMatchObject([{ id: wire(run(1, 2)), event: { value: { heldAtMs: 72 } } }]);
 });
 
-test("what is held is not named after a lost link; what has begun is", async () => {
+test("after a lost link Hello names runs that have begun, not held runs", async () => {
   startAndHold();
   bed.executor.end(run(1, 0));
   bed.server.last.drop();

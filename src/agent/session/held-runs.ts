@@ -5,7 +5,7 @@ export interface HeldStart {
   readonly id: RunId;
   /** As the server said. */
   readonly heldAtMs: number;
-  /** Hands it to the executor. */
+  /** Passes it to the executor. */
   readonly begin: () => void;
 }
 
@@ -14,9 +14,9 @@ export const makesRoom = ({ kind }: RunEnd): boolean =>
   kind === "exited" || kind === "signalled" || kind === "time-limit";
 
 /**
- * The runs that the agent holds beyond its free capacity in one session. Each begins in the place of
- * one that needed the same and has ended, the one that came first at first. An executor that begins
- * held runs itself (`ahead`) says which, and must let go of those that are given back.
+ * The runs that the agent holds beyond its free capacity in one session. Each begins in the place of an
+ * ended run that requested the same; the one that came first begins first. An executor that begins held
+ * runs itself (`ahead`) reports which, and must drop those that the agent returns.
  */
 export class HeldRuns {
   readonly #ahead: AheadRuns | undefined;

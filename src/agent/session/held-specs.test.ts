@@ -74,7 +74,7 @@ for (const { name, of, says } of bad) {
   });
 }
 
-test("bytes that are not those of the digest are refused, and forgotten", () => {
+test("bytes that do not match the digest are rejected and dropped", () => {
   const held = new HeldSpecs();
   const spec = aSpec(1);
   const part = spec.part(0);

@@ -37,7 +37,7 @@ export class HeldSpecs {
     return Array.from(this.#specs.values(), ({ digest, arrived }) => ({ digest, bytes: arrived }));
   }
 
-  /** Throws when the part does not continue what is here. */
+  /** Throws when the part does not continue the parts received so far. */
   add({ job, digest, size, offset, data, encoding }: SpecPart): void {
     if (!Number.isInteger(size) || size < 1 || size > limits.messageBytesMax) {
       throw invalid("spec_part.size", `must be from 1 to ${limits.messageBytesMax}`);

@@ -11,13 +11,13 @@ export class KnownRuns {
   readonly #executor: Executor;
   readonly #onChange: (key: string, reported: Reported) => void;
   readonly #runs = new Map<string, Reported>();
-  /** Handed to the executor, of which nothing was heard yet: it may have a queue of its own. */
+  /** Passed to the executor and not reported yet: it may have a queue of its own. */
   readonly #waiting = new Map<string, RunId>();
   readonly #countByJob = new Map<number, number>();
-  /** When runs that have not ended were handed to the executor. */
+  /** When the executor received each run that has not ended. */
   readonly #handed = new Map<string, number>();
   readonly #clock: Clock;
-  /** How far runs are that go on. */
+  /** Progress of active runs. */
   readonly #progress = new Map<string, RunProgress>();
 
   /** `onChange` hears each report after it was noted. */
@@ -50,12 +50,12 @@ export class KnownRuns {
     return this.#runs.entries();
   }
 
-  /** All of them, also those of which nothing was reported yet. */
+  /** All of them, also those without a report yet. */
   ids(): RunId[] {
     return [...Array.from(this.#runs.values(), ({ id }) => id), ...this.#waiting.values()];
   }
 
-  /** How far runs are that go on, and say so. */
+  /** Progress of active runs that report it. */
   progress(): IterableIterator<[string, RunProgress]> {
     return this.#progress.entries();
   }
@@ -75,7 +75,7 @@ export class KnownRuns {
     this.#executor.start(request);
   }
 
-  /** Of the executor; a run is handed to it when it is held, as it may begin then. */
+  /** Of the executor; it receives a run as soon as the run is held, because it may begin then. */
   get ahead(): AheadRuns | undefined {
     const { ahead } = this.#executor;
     return (

@@ -4,9 +4,9 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /**
- * Keeps the two ends of a link sure of each other. `beat` is called when nothing was sent, or
- * nothing heard, for the interval; `silent` once, when nothing was heard for too long. A busy link
- * needs no heartbeats.
+ * Checks that both ends of a link are alive. It calls `beat` when this end sent nothing, or received
+ * nothing, for the interval; `silent` once, when it received nothing for too long. A busy link needs
+ * no heartbeats.
  *
  * Bytes are a sign of life, too: on a thin link a message may take longer than the longest silence.
  */
@@ -47,7 +47,7 @@ export class Liveness {
     this.#beatIn(this.#intervalMs);
   }
 
-  /** As the server knows them, too; what is absent follows from the interval. */
+  /** The server knows the same times; absent ones follow from the interval. */
   setTimes({ heartbeatMs = 0, silenceMs }: LinkTimes): void {
     this.#intervalMsMax = Math.max(limits.heartbeatIntervalMsMax, heartbeatMs);
     this.#times = { silenceMs };
@@ -72,7 +72,7 @@ export class Liveness {
     this.#cancelSilence?.();
     this.#cancelSilence = this.#clock.after(silenceMsMax(this.#intervalMs, this.#times), () => {
       if (this.#hasReceived()) return this.#awaitSign();
-      // This process may have been the one that did not run: what has arrived meanwhile is read first.
+      // This process may have been the one that did not run: it reads what has arrived meanwhile first.
       this.#cancelSilence = this.#clock.after(limits.silenceConfirmMs, () =>
         this.#hasReceived() ? this.#awaitSign() : this.#silent(),
       );

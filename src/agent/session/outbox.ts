@@ -8,13 +8,13 @@ export interface Reported {
   readonly report: RunReport;
 }
 
-/** A held run that was given back. */
+/** A held run that the agent returns to the server. */
 export interface GivenBack {
   readonly id: RunId;
   readonly report: { readonly kind: "returned"; readonly heldAtMs: number };
 }
 
-/** What the server hears of a run. */
+/** A message to the server about a run. */
 export type Outgoing = (Reported & { readonly began?: RunId | undefined }) | GivenBack;
 
 export interface OutboxOptions {

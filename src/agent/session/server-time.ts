@@ -10,9 +10,9 @@ interface Sample {
 }
 
 /**
- * The server's time, as far as an agent can tell: each answer says it, and was written between what it
- * answers and its arrival. The shortest exchange tells best. An agent whose own clock fits an exchange
- * is taken to be right. Counted by the steady clock: setting the agent's clock changes nothing.
+ * The server's time, as an agent estimates it: each answer carries it, and was written between its request
+ * and its arrival. The shortest exchange is the most exact. An agent trusts its own clock if that fits an
+ * exchange. Counted by the steady clock: setting the agent's clock changes nothing.
  */
 export class ServerTime {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class ServerTime {
     this.#clock = clock;
   }
 
-  /** An answer arrived, written at `serverTimeMs`, to what was sent at `sentMs` (steady). */
+  /** An answer arrived, written at `serverTimeMs`, to a request sent at `sentMs` (steady). */
   answered(sentMs: number, serverTimeMs: number): void {
     const nowMs = steadyMs(this.#clock);
     const [least, most] = [serverTimeMs - nowMs, serverTimeMs - sentMs];

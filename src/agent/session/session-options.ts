@@ -22,7 +22,7 @@ export interface SessionOptions {
   readonly executor: Executor;
   readonly runs: KnownRuns;
   readonly health: SessionHealth;
-  /** What is known of the server's time, from earlier sessions too. */
+  /** The estimate of the server's time, from earlier sessions too. */
   readonly serverTime: ServerTime;
   readonly heldSpecs: HeldSpecs;
   readonly clock: Clock;

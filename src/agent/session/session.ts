@@ -47,7 +47,7 @@ export class ServerSession {
   readonly #outputLane: OutputLane;
   readonly #held: HeldRuns;
   readonly #attachments: Attachments;
-  /** Runs of this session: the server counts what they use until it hears of their end. */
+  /** Runs of this session: the server counts their resources as used until it receives their end. */
   readonly #begun = new Set<string>();
   readonly #specs = new CachedSpecs();
   #phase: "greeting" | "open" | "over" = "greeting";
@@ -55,9 +55,9 @@ export class ServerSession {
   readonly #clocks: SessionClocks;
   readonly #tellers: Tellers;
   #cancelGreeting: () => void = () => undefined;
-  /** What the server was told of the machine. */
+  /** The facts of the machine that the server has. */
   #factsJson = "";
-  /** What it was told of our health; older ones do not want to know. */
+  /** The health that the server has; older servers do not ask for it. */
   #sickness: string | undefined = undefined;
   #wantsHealth = false;
 
@@ -108,7 +108,7 @@ export class ServerSession {
     this.#noteBegun(reported.id, key);
     if (reported.report.kind === "ended") this.#tellers.progress.ended(key);
     const next = this.#nextAfter(key, reported);
-    // In one report, before anything is said of the next one: the server releases the one and binds
+    // In one report, before any report of the next one: the server releases the one and binds
     // the other in one step.
     this.#outbox.push(key, next === undefined ? reported : { ...reported, began: next.id });
     next?.begin();
@@ -136,7 +136,7 @@ export class ServerSession {
     return this.#held.nextAfter(id, needs);
   }
 
-  /** Tells what the machine has if it is not what was told; before Welcome it waits. */
+  /** Sends the facts of the machine if they changed since the last message; before Welcome it waits. */
   tellFacts(): void {
     const json = this.#options.facts.machineFacts?.() ?? "";
     if (this.#phase !== "open" || json === this.#factsJson) return;
@@ -152,12 +152,12 @@ export class ServerSession {
     this.#send({ case: "health", value: { sickness: sickness ?? "" } });
   }
 
-  /** Tells what the node has for shares, if it is not what was told; before Welcome it waits. */
+  /** Sends the node's power for shares if it changed since the last message; before Welcome it waits. */
   tellPower(): void {
     if (this.#phase === "open") this.#tellers.power.changed();
   }
 
-  /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
+  /** Soon sends the capacity that the agent would accept, if it changed since the last message; before Welcome it waits. */
   tellRoom(): void {
     if (this.#phase === "open") this.#tellers.room.tellSoon();
   }
@@ -272,7 +272,7 @@ export class ServerSession {
     this.#liveness.setInterval(heartbeatIntervalMs);
     this.#clocks.welcomed(serverTimeMs, wantsClock);
     this.#wantsHealth = wantsHealth;
-    this.tellHealth(); // before what it explains
+    this.tellHealth(); // before the reports that it explains
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
     this.#tellers.welcomed(welcome);
     this.tellFacts();
@@ -323,7 +323,7 @@ export class ServerSession {
     }
   }
 
-  /** What has begun is not given back: the server hears how it goes on. */
+  /** The agent does not return a run that has begun: the server receives its reports. */
   #giveBack(id: RunId): void {
     const unbegun = ({ heldAtMs }: HeldStart): void => {
       this.#specs.unqueue(id);

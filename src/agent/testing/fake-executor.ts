@@ -10,7 +10,7 @@ import type {
 } from "../../ports/executor.ts";
 import { runKey } from "../runs/run-key.ts";
 
-/** An executor in which runs go on until a test ends them. */
+/** An executor whose runs stay active until a test ends them. */
 export class FakeExecutor implements Executor {
   readonly name = "fake";
   readonly started: RunRequest[] = [];
@@ -19,7 +19,7 @@ export class FakeExecutor implements Executor {
   /** Why probes fail; undefined: they do not. */
   sickness: string | undefined = undefined;
   probes = 0;
-  /** What is started waits until a test reports it. */
+  /** Started runs are queued until a test reports them. */
   hasQueue = false;
   readonly inQueue: RunId[] = [];
   /** Begins held runs itself, if a test says so. */

@@ -4,11 +4,11 @@ export interface FakeMachine extends Machine {
   readonly files: Record<string, string>;
   /** What each program prints, by its name; all stand in /usr/bin. */
   readonly programs: Record<string, string>;
-  /** What was run, and which files were read. */
+  /** The programs that ran, and the files that were read. */
   readonly asked: string[];
 }
 
-/** A machine that is what a test writes down. */
+/** A machine with the files and programs that a test lists. */
 export function createFakeMachine(
   given: {
     readonly files?: Record<string, string>;

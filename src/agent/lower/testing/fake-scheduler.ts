@@ -10,13 +10,13 @@ export class FakeScheduler implements LowerScheduler {
   readonly cancelled: [id: string, how: "ask" | "kill"][] = [];
   readonly calls: string[] = [];
   readonly states = new Map<string, LowerState>();
-  /** What to do instead of answering; the job may have been taken all the same. */
+  /** An error instead of an answer; the scheduler may have accepted the job all the same. */
   trouble: ((call: string) => AppError | undefined) | undefined;
-  /** Whether a submission that was answered by trouble was taken. */
+  /** Whether the scheduler accepts a submission that it answers by trouble. */
   takesInTrouble = false;
   /** Elements of arrays that are not taken in trouble. */
   readonly dropped = new Set<number>();
-  /** Of the next submission; a scheduler that lost its memory counts anew. */
+  /** Of the next submission; a scheduler that lost its data counts from the start again. */
   nextId = 1;
   readonly #idsOfMarker = new Map<string, Map<number | undefined, string>>();
 

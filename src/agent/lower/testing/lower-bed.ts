@@ -95,7 +95,7 @@ export class LowerBed {
     await this.clock.pass(limits.lowerPollMsMin + limits.lowerGatherMs);
   }
 
-  /** What the wrapper of a run leaves in its directory. */
+  /** Writes a file as the wrapper of a run would, into its directory. */
   leave(key: string, name: string, text: string): void {
     mkdirSync(join(this.directory, "runs", key), { recursive: true });
     writeFileSync(join(this.directory, "runs", key, name), text);

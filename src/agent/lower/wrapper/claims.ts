@@ -9,8 +9,8 @@ import type { PartFiles } from "./part-files.ts";
 /**
  * - unknown: no wrapper of the part has said that it runs.
  * - running: the wrapper of the job that claimed it still runs.
- * - silent: it runs on another machine, or did, and was not heard of for a while: it may be gone.
- * - gone: it runs no more. On another machine that means: no sign of life for `lowerSilentMsMax`.
+ * - silent: it runs on another machine, or did, and has shown no sign of life for a while: it may be gone.
+ * - gone: it no longer runs. On another machine that means: no sign of life for `lowerSilentMsMax`.
  */
 export type ClaimState = "unknown" | "running" | "silent" | "gone";
 
@@ -29,7 +29,7 @@ export class Claims {
   readonly #files: PartFiles;
   readonly #clock: Clock;
   readonly #place = { bootId: readBootId(), pidNamespace: ownPidNamespace() };
-  /** Of parts that were asked for, and have not ended. */
+  /** Of requested parts that have not ended. */
   readonly #signs = new Map<string, Sign>();
 
   constructor(files: PartFiles, clock: Clock) {
@@ -52,7 +52,7 @@ export class Claims {
     return nowMs < sign.seenAtMs + 2 * limits.lowerAliveMs ? "running" : "silent";
   }
 
-  /** Kills what a wrapper that is gone has left on this machine. Whether there was anything. */
+  /** Kills the processes that an ended wrapper left on this machine. Returns whether there were any. */
   killLeft(key: string): boolean {
     const pids = processesMarked(this.#files.markOf(key));
     for (const pid of pids) {

@@ -59,7 +59,7 @@ test("ended parts read as one text, whatever the size of the bites and the limit
   );
 });
 
-test("what comes after a part that goes on is not read before it has ended", async () => {
+test("output after an active part is not read before that part has ended", async () => {
   const first = piece("a", "== one\n", "running");
   const second = piece("b", "== two\n", "ended");
   expect(await readAll([first, second], 100, 100)).toMatchObject({ text: "== one\na", eof: false });

@@ -5,18 +5,18 @@ import type { OutputPart } from "../../../ports/executor.ts";
 import type { ByteRange } from "../../runs/output-reader.ts";
 import type { Stream } from "../../runs/output.ts";
 
-/** What one part of a run has written. */
+/** The output of one part of a run. */
 export interface Piece {
   readonly directory: string;
-  /** Stands before what it wrote to stdout; empty: nothing does. */
+  /** A heading before its stdout; empty: none. */
   readonly title: string;
   /** never: it did not run and will not. */
   readonly state: "waiting" | "running" | "ended" | "never";
 }
 
 /**
- * The output of several parts as one stream, in their order. What comes after a part that goes on is
- * not read before that has ended: what was read once stays where it is.
+ * The output of several parts as one stream, in their order. Output after an active part is not read
+ * before that part has ended: bytes that a reader has received keep their place.
  */
 export async function readJoined(
   pieces: readonly Piece[],
@@ -51,7 +51,7 @@ async function segmentsOf(
     if (state === "waiting") return { segments, isComplete: false };
     const bytes = Buffer.from(stream === "stdout" ? title : "");
     const path = join(directory, stream);
-    // Asked when its end is known already: what was written until then is all.
+    // Read when the end of the part is known already, so the size is final.
     const size = (await stat(path).catch(() => undefined))?.size ?? 0;
     segments.push({ kind: "text", size: bytes.length, bytes }, { kind: "file", size, path });
     if (state === "running") return { segments, isComplete: false };

@@ -88,7 +88,7 @@ export class PartFiles {
   }
 
   readRequest(key: string): RunRequest {
-    // Only we write it. What is undefined has no name in JSON, and is undefined again.
+    // Only this class writes it. JSON leaves out undefined fields, so that they are undefined again.
     return JSON.parse(readFileSync(join(this.of(key), "request.json"), "utf8")) as RunRequest;
   }
 
@@ -200,7 +200,7 @@ export class PartFiles {
     }
   }
 
-  /** What the wrapper of a part left, and when. */
+  /** The outcome that the wrapper of a part recorded, and when. */
   exitOf(key: string): { readonly outcome: CommandOutcome; readonly atMs: number } | undefined {
     const path = join(this.of(key), "exit");
     const outcome = parseExit(readOptional(path) ?? "");

@@ -57,7 +57,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
     });
 
     test("an order to stop kills what ignores TERM, in whatever session", async () => {
-      // Both ignore TERM before anybody is told that they are ready.
+      // Both ignore TERM before they signal that they are ready.
       const inner = `(setsid sh -c "${deaf("inner")}" &); until [ -e inner ]; do sleep 0.1; done`;
       const { pid, ended, groupEnds } = await start(`${inner}; ${DEAF}`);
       order("stop 1 end");
@@ -68,7 +68,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await groupEnds();
     });
 
-    test("what a command leaves behind when it is stopped is killed", async () => {
+    test("processes that a stopped command leaves behind are killed", async () => {
       const { pid, ended, groupEnds } = await start(`trap 'exit 4' TERM; (${DEAF}) & wait`);
       order("stop 1000 end");
       process.kill(-pid, "SIGTERM");
@@ -78,7 +78,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await groupEnds(); // also who waited for the grace to be over
     });
 
-    test("a command without the environment it was given is killed too", async () => {
+    test("a command that has dropped its environment is killed too", async () => {
       const { pid, ended, groupEnds } = await start("", ["env", "-i", "/bin/sh", "-c", DEAF]);
       order("stop 0 end");
       process.kill(-pid, "SIGTERM");
@@ -87,7 +87,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await groupEnds();
     });
 
-    test("when nobody else sends TERM, the wrapper does", async () => {
+    test("when the scheduler does not send TERM, the wrapper does", async () => {
       const { ended, groupEnds } = await start(
         "trap 'exit 5' TERM; echo >ready; while :; do sleep 0.1; done",
       );
@@ -97,7 +97,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await groupEnds();
     });
 
-    test("without its wrapper a command does not go on", async () => {
+    test("a command does not outlive its wrapper", async () => {
       const { pid, groupEnds } = await start(DEAF);
       process.kill(pid, "SIGKILL");
       await eventually(() => processesMarked(mark).length === 0, { what: "no process" });

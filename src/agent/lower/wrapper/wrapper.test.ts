@@ -44,7 +44,7 @@ function run(argv: readonly string[], over: Partial<WrappedWork> = {}, id = "7")
   return { status, stdout, stderr, exit };
 }
 
-describe("how a command ends is told exactly", () => {
+describe("the wrapper records exactly how a command ends", () => {
   const cases: readonly [text: string, status: number, exit: object][] = [
     ["exit 0", 0, { kind: "exited", exitCode: 0 }],
     ["exit 3", 3, { kind: "exited", exitCode: 3 }],

@@ -13,13 +13,13 @@ export interface WrappedWork {
   readonly cwd: string;
   /** In the environment of each of its processes; no other part's begins with it. */
   readonly mark: string;
-  /** What the scheduler says of itself inside a job; see LowerScheduler. */
+  /** The job's own id inside the job; see LowerScheduler. */
   readonly ownId: string;
   /** Whether it writes stdout and stderr into the directory itself; else the scheduler does. */
   readonly writesOutput: boolean;
 }
 
-/** What the scheduler is given: it only finds the wrapper, in a shell that can tell of signals. */
+/** The script for the scheduler: it only runs the wrapper, in a shell that can report signals. */
 export function jobScript(wrapperPath: string): string {
   const lines = SHELLS.map((shell) => `[ -x ${shell} ] && exec ${shell} ${wrapperPath}`);
   return `${["#!/bin/sh", ...lines].join("\n")}\n`;
@@ -28,19 +28,19 @@ export function jobScript(wrapperPath: string): string {
 /**
  * The parent of one command inside a job.
  *
- * - A part is claimed by a link, which fails when there is one already: of two jobs that were submitted
- *   for one part, because nobody could know that the first one was, only one goes on. A job that the
- *   scheduler itself runs again has the same id and goes on. When the part was stopped, or its
- *   directory is gone, none does.
+ * - The wrapper claims its part by a link, which fails when there is one already. The agent may submit two
+ *   jobs for one part when it cannot know about the first: only one of them continues. A job that the
+ *   scheduler itself runs again has the same id and continues. When the part was stopped, or its
+ *   directory was removed, none does.
  * - Signals are caught, not ignored: the shell survives a TERM to all of the job and records the real
  *   exit code, and what is caught is reset to default in the command.
  * - The command replaces a subshell by `exec`. Only when that fails does the subshell reach its EXIT
  *   trap: this tells "not found" from a program that itself exits with 127.
  * - When a child dies by a signal the shell says so on its own stderr, here the file of the exit code;
  *   for a child that merely exits with 137 it says nothing.
- * - That file is in place only when it is complete, so that whoever finds it knows the end also when
- *   the scheduler has forgotten the job.
- * - Only positional parameters are used: a variable would be seen by the command.
+ * - That file is in place only when it is complete, so that a reader knows the end also when the
+ *   scheduler has no record of the job.
+ * - The wrapper uses only positional parameters: the command would see a variable.
  * - A keeper beside it does what a shell cannot do while it waits for the command; see `keeper`.
  */
 export function wrapperOf(work: WrappedWork): string {
@@ -87,7 +87,7 @@ const SIGNALS = "HUP INT QUIT ALRM TERM USR2";
 
 /**
  * `marked` lists the processes of the part on this machine by the mark in their environment, which they
- * keep whatever session or parent they have. `sweep` kills these, and any other pids it is given. Variables end
+ * keep whatever session or parent they have. `sweep` kills these, and any other pids passed to it. Variables end
  * with a zero byte, where busybox's grep would stop reading without -z.
  */
 const sweep = (mark: string): string => `marked() {
@@ -110,15 +110,15 @@ const TERM_WITHIN_S = 2;
 /**
  * Runs beside the command until that has ended.
  *
- * - `runner` tells which process of which machine has the part, `alive` is written every few seconds:
- *   so an agent whose scheduler has forgotten the job knows whether it still runs, here or elsewhere.
+ * - `runner` names the process and machine that has the part; the keeper writes `alive` every few seconds.
+ *   So an agent whose scheduler has no record of the job knows whether it still runs, here or elsewhere.
  * - `control` holds an order of the agent: "stop N end" kills every process of the part N seconds after
- *   TERM. Schedulers that signal all of a job wake the keeper with that TERM; when none comes, because
- *   the scheduler has forgotten the job or does not signal all of it, the keeper sends it. A file that
- *   exists is opened anew each time, which shared file systems do not answer from a cache.
- * - The command itself and its descendants are killed also when they have thrown away their
- *   environment, as far as they still descend from the wrapper.
- * - When the wrapper is gone, nobody will record the end: what is left of the command is killed.
+ *   TERM. Schedulers that signal all of a job wake the keeper with that TERM. When none comes, because the
+ *   scheduler has no record of the job or does not signal all of it, the keeper sends it. The keeper opens
+ *   an existing file again each time, which shared file systems do not answer from a cache.
+ * - The keeper kills the command and its descendants also when they have dropped their environment, as
+ *   long as they still descend from the wrapper.
+ * - When the wrapper has died, nothing records the end: the keeper kills what is left of the command.
  */
 const keeper = `  trap 'kill -KILL "$nap"; exit 0' USR1
   trap : ${SIGNALS}
@@ -164,7 +164,7 @@ const keeper = `  trap 'kill -KILL "$nap"; exit 0' USR1
 /** INT and PIPE: of children that die by these a shell says nothing. Programs that exit so mean the same. */
 const SILENT = new Set([2, 13]);
 
-/** What a wrapper left in the file `exit`; undefined: not what one leaves. */
+/** Parses the file `exit` of a wrapper; undefined: no wrapper writes this. */
 export function parseExit(text: string): CommandOutcome | undefined {
   const lines = text.split("\n");
   const [, digits] = /^exit (\d+)$/.exec(lines.at(-3) ?? "") ?? [];

@@ -1,7 +1,7 @@
 import type { FactEntry } from "../../../core/model/node/node-facts.ts";
 import type { RunEnd, RunRequest } from "../../../ports/executor.ts";
 
-/** What a run that has containers is given by its executor. */
+/** What the executor passes on for a run with containers. */
 export interface ContainedRun {
   /** Names the run. */
   readonly key: string;
@@ -17,13 +17,13 @@ export interface ContainedRun {
 }
 
 /**
- * Puts the work of runs into containers. An executor of processes starts and looks after the command that it
- * makes of them, as after any other.
+ * Puts the work of runs into containers: makes a command of them, which the process executor starts and
+ * supervises like any other.
  *
  * - `commandOf` returns the command of a run: it ends when the containers have ended, with the exit code of the first that
  *   did, and TERM ends it. Throws an Error whose message is for people when the work is to blame.
- * - `judge` tells how a run of this key ended, from the end of its command. A run without containers ends as it did.
- * - `ended` removes what is left of its containers, `recover` what is left of all that do not go on.
+ * - `judge` derives the end of the run with this key from the end of its command. For a run without containers both are the same.
+ * - `ended` removes the leftovers of its containers, `recover` those of all runs that are not active.
  */
 export interface RunContainers {
   /** Entries of the subsystem "containers": whether any can be started here, and why not. */

@@ -6,9 +6,9 @@ import type { Journal } from "./journal.ts";
 export type AfterWrite = (failure: AppError | undefined) => void;
 
 /**
- * Write first, then act, in batches: entries noted in one turn of the loop are written together when
- * it is over, then the steps that waited for them are taken, in order. Before `open` nothing is
- * written: the journal that is opened then holds everything.
+ * Write first, then act, in batches: the writer writes entries noted in one turn of the event loop together
+ * at its end, then takes the steps that waited for them, in order. Before `open` it writes nothing:
+ * the journal that is opened then holds everything.
  */
 export class JournalWriter<Entry> {
   readonly #logger: Logger;

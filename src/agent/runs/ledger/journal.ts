@@ -11,7 +11,7 @@ import { limits } from "../../../limits.ts";
 export interface Journal<Entry> {
   /** Written with the next `flush`, before which nothing may be done that it tells of. */
   append(entry: Entry): void;
-  /** Writes what was appended, in one go. Throws `unavailable`; what it could not write is lost. */
+  /** Writes all appended entries at once. Throws `unavailable`; entries that it could not write are lost. */
   flush(): void;
   /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
   isOvergrown(live: number): boolean;

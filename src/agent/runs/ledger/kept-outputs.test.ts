@@ -59,7 +59,7 @@ test("the oldest go first, also after others were removed or kept again", () => 
   );
 });
 
-test("what is no longer kept does not pile up", () => {
+test("records of removed outputs do not pile up", () => {
   const kept = new KeptOutputs({ ...BOUNDS, runsMax: 2_000, bytesMax: 1e9, ageMsMax: 1e9 });
   let removed = 0;
   for (let at = 0; at < 20_000; at++) {
@@ -103,7 +103,7 @@ test("failed runs leave the others half of the room", () => {
   expect(keys(kept.takeSurplus(6))).toEqual(["fine-3", "fine-4", "large"]);
 });
 
-test("what was removed is told with its time and its cause", () => {
+test("a removed output is named with the time and cause of its removal", () => {
   const kept = new KeptOutputs({ runsMax: 1, bytesMax: 10, ageMsMax: 3_600_000 });
   kept.add("1.0.1", output(0, 1));
   kept.add("2.0.1", output(0, 1));

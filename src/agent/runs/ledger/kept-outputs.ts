@@ -38,9 +38,9 @@ interface OutputRemoval {
 }
 
 /**
- * The outputs of runs that were forgotten, within bounds. The oldest goes first; where there are too many or
- * they are too large, those of runs that succeeded go before those that failed, unless the failed ones have
- * more than half of what is allowed. It remembers the latest removals, so that readers learn why.
+ * The retained outputs of dropped runs, within bounds. The oldest are removed first. If there are too many or
+ * they are too large, outputs of succeeded runs are removed before those of failed runs, unless the failed ones
+ * have more than half of the limit. It remembers the latest removals, so that readers learn why.
  */
 export class KeptOutputs<Terms = unknown> {
   readonly #bounds: KeptBounds;
@@ -80,7 +80,7 @@ export class KeptOutputs<Terms = unknown> {
     return this.#fine.remove(key) || this.#failed.remove(key);
   }
 
-  /** Takes out what is too many, too much or too old now; the caller deletes the files. */
+  /** Takes out the outputs that exceed the limits of count, size or age; the caller deletes the files. */
   takeSurplus(nowMs: number): [key: string, output: KeptOutput<Terms>][] {
     const surplus: [string, KeptOutput<Terms>][] = [];
     for (;;) {

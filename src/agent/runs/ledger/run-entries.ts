@@ -11,23 +11,23 @@ export interface RunTerms {
 
 export type StopCause = "stopped" | "time-limit";
 
-/** The intention to end a run. It is written before the run is asked to end. */
+/** The intention to end a run. The agent writes it before it stops the run. */
 export interface StopOrder {
   readonly cause: StopCause;
   readonly killAtMs: number;
 }
 
 /**
- * What an agent must still know of its runs after it was killed, whatever executes them. Each entry
- * is written before the agent acts on it; `key` is a run's (see runKey). The lines are a format:
- * agents are upgraded and put back while runs go on (tests/contract/executor/earlier-journals.test.ts).
+ * What an agent must know of its runs after a kill -9, for every executor. The agent writes each entry
+ * before it acts on it; `key` is a run's (see runKey). The lines are a format: operators upgrade and
+ * downgrade agents while runs are active (tests/contract/executor/earlier-journals.test.ts).
  */
 export type RunEntry<Terms> =
   | { readonly kind: FirstEntry; readonly key: string; readonly terms: Terms }
   | ({ readonly kind: "stopping"; readonly key: string } & StopOrder)
   | { readonly kind: "ended"; readonly key: string; readonly report: EndedReport }
   | {
-      readonly kind: "forgotten"; // the server has its end; its output is kept for a while
+      readonly kind: "forgotten"; // the server has its end; the agent retains its output for a while
       readonly key: string;
       readonly atMs: number;
       readonly bytes: number;
@@ -58,7 +58,7 @@ export interface OwnEntry {
 /** A run as the journal tells it: what became of it since must be looked up. */
 export interface RememberedRun<Terms> {
   readonly terms: Terms;
-  /** The run may or may not have been asked to end: twice does less harm than never. */
+  /** The run may or may not have received the stop: twice does less harm than never. */
   readonly stop: StopOrder | undefined;
   readonly ended: EndedReport | undefined;
 }
@@ -70,7 +70,7 @@ export interface OwnReplay<Terms, Own> {
   read(entry: Own, runs: Map<string, RememberedRun<Terms>>): void;
 }
 
-/** Runs as the journal of an earlier life tells them; outputs of forgotten ones go into `kept`. */
+/** Runs as the journal of an earlier process has them; outputs of dropped runs go into `kept`. */
 export function replay<Terms, Own extends OwnEntry>(
   entries: readonly (RunEntry<Terms> | Own)[],
   kept: KeptOutputs<Terms>,
@@ -124,7 +124,7 @@ function replayEntry<Terms>(
   }
 }
 
-/** Changes what is remembered of a run; nothing when it is not known. */
+/** Changes the remembered run; does nothing for an unknown key. */
 export function changeRun<Terms>(
   runs: Map<string, RememberedRun<Terms>>,
   key: string,

@@ -96,7 +96,7 @@ function end(ledger: TestLedger, run: TestRun, exitCode = 0): void {
   ledger.end(run, report);
 }
 
-test("a run is accepted once, until it is forgotten", () => {
+test("a run is accepted once, until the ledger drops it", () => {
   const { ledger } = open();
   const run = aRun("1.0.1");
   expect(ledger.canAccept(run.key)).toBe(true);
@@ -113,7 +113,7 @@ test("a run is accepted once, until it is forgotten", () => {
   expect(ledger.canAccept("2.0.1")).toBe(false);
 });
 
-test("steps and listeners come after the journal has what they follow from", async () => {
+test("steps and listeners run after the journal has written their cause", async () => {
   const { ledger } = open();
   const seen: string[] = [];
   ledger.onReport((_, report) => {
@@ -139,7 +139,7 @@ test("the next life finds runs, stops, ends, outputs and entries of the executor
   end(first, forgotten);
   first.forget(forgotten, outputOf(7));
   first.note(aColour(active.key, "red"));
-  await settle(); // kill -9 here: what was noted is written, nothing is closed
+  await settle(); // kill -9 here: noted entries are written, nothing is closed
 
   // Once from the entries as they came, once from their summary.
   for (let life = 0; life < 2; life += 1) {

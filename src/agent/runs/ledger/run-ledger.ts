@@ -20,7 +20,7 @@ import type {
 } from "./run-entries.ts";
 import { forgottenEntry, replay } from "./run-entries.ts";
 
-/** What the ledger sees of an executor's run. */
+/** The fields of an executor's run that the ledger uses. */
 export interface LedgerRun<Terms> {
   readonly id: RunId;
   /** See runKey. */
@@ -40,9 +40,9 @@ export interface RunLedgerOptions<Run, Terms, Own> {
   stopOf(run: Run): StopOrder | undefined;
   /** Entries of the executor's own that a summary of the journal needs. */
   readonly summary?: OwnSummary<Run, Own>;
-  /** A run that was forgotten is started again: what is left of it must make room at once. */
+  /** A dropped run is started again: its leftovers must be moved away at once. */
   onReplaced(key: string, output: KeptOutput<Terms>): void;
-  /** The output of a forgotten run was kept for long enough. */
+  /** The output of a dropped run has expired. */
   onRemoved(key: string, output: KeptOutput<Terms>): void;
 }
 
@@ -58,14 +58,14 @@ const hasSucceeded = (end: EndedReport["end"]): boolean =>
 type Listener = Parameters<Executor["onReport"]>[0];
 
 /**
- * The runs of one executor, and what it must remember of them.
+ * The runs of one executor, and what its journal must hold of them.
  *
  *   accept --> active --end--> ended --forget--> output kept --too old, too many--> removed
  *                | ^
  *                +-+ orderStop
  *
- * Each step is noted in the journal; notifications and what else follows from it (`after`) wait until
- * it is written. How a run gets from active to ended, and what it is made of, is the executor's.
+ * The ledger notes each step in the journal; notifications and other consequences (`after`) wait until it
+ * is written. The executor decides how a run gets from active to ended, and what it is made of.
  *
  * Invariant: `active` holds those of `runs` whose report is not an end; no key is in `runs` and `kept`.
  */
@@ -84,7 +84,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     this.#kept = new KeptOutputs(options.keptBounds);
   }
 
-  /** Runs that were not forgotten. */
+  /** Runs that the ledger has not dropped. */
   get runs(): ReadonlyMap<string, Run> {
     return this.#runs;
   }
@@ -94,7 +94,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return this.#active;
   }
 
-  /** Outputs of runs that were forgotten. */
+  /** Retained outputs of dropped runs. */
   get kept(): Pick<KeptOutputs<Terms>, "get" | "has" | "whyGone"> {
     return this.#kept;
   }
@@ -119,7 +119,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     if (this.#options.reportOf(run)?.kind !== "ended") this.#active.add(run);
   }
 
-  /** The output of a run that an earlier life has forgotten. */
+  /** The output of a run that an earlier process dropped. */
   restoreKept(key: string, output: KeptOutput<Terms>): void {
     this.#kept.add(key, output);
   }
@@ -148,13 +148,13 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     this.#writer.note({ kind: this.#options.firstEntry, key, terms });
   }
 
-  /** Drops a run that nothing has begun: its start may be asked for again. */
+  /** Drops a run that has not begun: the server may start it again. */
   drop(run: Run): void {
     this.#runs.delete(run.key);
     this.#active.delete(run);
   }
 
-  /** To be added to the state of the run, which is asked to end `after` this is written. */
+  /** The caller adds the order to the state of the run, and stops the run `after` the order is written. */
   orderStop({ key }: Run, cause: StopCause, killGraceMs: number): StopOrder {
     const killAtMs = this.#options.clock.nowMs() + killGraceMs;
     this.#writer.note({ kind: "stopping", key, cause, killAtMs });
@@ -176,7 +176,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     for (const listener of this.#listeners) listener(run.id, report);
   }
 
-  /** The server has the end of the run; its output is kept for a while. */
+  /** The server has the end of the run; the ledger retains its output for a while. */
   forget(run: Run, forgotten: KeptOutput<Terms>): void {
     const { key } = run;
     const report = this.#options.reportOf(run);
@@ -212,7 +212,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return this.#writer.write();
   }
 
-  /** Writes everything known anew: entries may have been lost with the disk. */
+  /** Writes the whole journal again: entries may have been lost with the disk. */
   rewrite(): void {
     this.#writer.rewrite(this.#summarise());
   }

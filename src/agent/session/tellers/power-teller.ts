@@ -6,12 +6,12 @@ import { steadyMs } from "../../../ports/clock.ts";
 
 export interface PowerTellerOptions {
   readonly clock: Clock;
-  /** What the node has now; undefined: it takes no shares. */
+  /** The node's power now; undefined: it accepts no shares. */
   readonly power: (() => Power) | undefined;
   send(power: Power): void;
 }
 
-/** Tells the server what a node has for shares when it is not what was told, once a second at most. */
+/** Sends the server a node's power for shares when it changes, at most once a second. */
 export class PowerTeller {
   readonly #options: PowerTellerOptions;
   #told: Power | undefined;

@@ -13,7 +13,7 @@ function open(queued: () => readonly QueuedRuns[]) {
   return { teller, told };
 }
 
-test("reasons are told when they change, to servers that want to know", () => {
+test("reasons are sent when they change, to servers that ask for them", () => {
   let queued: readonly QueuedRuns[] = [{ reason: "slurm: Priority", runs: [run(1), run(2)] }];
   const { teller, told } = open(() => queued);
   teller.tellChanges();
@@ -26,7 +26,7 @@ test("reasons are told when they change, to servers that want to know", () => {
   expect(told).toEqual(["slurm: Priority x2", ""]);
 });
 
-test("of very many only the first are told", () => {
+test("of very many reasons only the first are sent", () => {
   const runs = Array.from({ length: limits.queuedRunsToldMax + 5 }, (_, at) => run(at + 1));
   const { teller, told } = open(() => [
     { reason: "a", runs },

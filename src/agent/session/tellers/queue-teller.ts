@@ -8,8 +8,8 @@ interface WireGroup {
 }
 
 /**
- * Tells the server why runs wait in the queue of a scheduler below: all of it, when it is not what was
- * told before. Asked with each heartbeat, so that a queue that moves costs a message each at most.
+ * Sends the server the reasons why runs are queued at a scheduler below: all of them, when any changes.
+ * Called with each heartbeat, so that a queue that moves costs at most one message per heartbeat.
  */
 export class QueueTeller {
   readonly #executor: Pick<Executor, "whyQueued">;

@@ -6,19 +6,19 @@ import type { Clock } from "../../../ports/clock.ts";
 
 export interface RoomTellerOptions {
   readonly clock: Clock;
-  /** What would be taken now; undefined: the agent does not speak for a cluster. */
+  /** The capacity that the agent would accept now; undefined: it is not the agent of a cluster. */
   readonly room: (() => TakeCapacity) | undefined;
   /** Whether work waits to be started, which takes some of it. */
   readonly isBusy: () => boolean;
   send(take: TakeCapacity & { readonly seen: number }): void;
 }
 
-/** Tells the server what an agent of a cluster would take, soon after it is not what was told. */
+/** Sends the server the capacity that the agent of a cluster would accept, soon after it changes. */
 export class RoomTeller {
   readonly #options: RoomTellerOptions;
-  /** What the server was told; undefined: it has used some of that since. */
+  /** The capacity last sent; undefined: the server has used some of it since. */
   #told: TakeCapacity | undefined = TAKES_NOTHING;
-  /** Of this session: the server compares it with what it has sent. */
+  /** Of this session: the server compares it with the number of starts it has sent. */
   #startsSeen = 0;
   #cancel: (() => void) | undefined;
 
@@ -36,7 +36,7 @@ export class RoomTeller {
     });
   }
 
-  /** Starts have come, and use what was told. */
+  /** Starts have arrived, and use the capacity last sent. */
   used(starts: number): void {
     if (starts === 0) return;
     this.#startsSeen += starts;

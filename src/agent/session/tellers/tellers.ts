@@ -6,7 +6,7 @@ import { ProgressTeller } from "./progress-teller.ts";
 import { QueueTeller } from "./queue-teller.ts";
 import { RoomTeller } from "./room-teller.ts";
 
-/** What a session tells the server beside reports of runs, each when it is not what was told before. */
+/** Messages of a session beside reports of runs, each sent when its content changes. */
 export class Tellers {
   readonly queue: QueueTeller;
   readonly progress: ProgressTeller;
