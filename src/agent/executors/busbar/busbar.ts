@@ -40,7 +40,7 @@ export interface SiteBelow {
   readonly edges: { readonly executor: Executor; readonly power: SitePower };
 }
 
-/** Another Busbar as a cluster: runs are jobs of it, and its nodes are what the cluster has. */
+/** Another Busbar as a cluster: runs are its jobs, and its nodes are the cluster's nodes. */
 export async function createBusbar(options: BusbarOptions): Promise<SiteBelow> {
   const { to, directory, clock, logger, keptBounds = KEPT_BOUNDS } = options;
   makeDirectory(directory);

@@ -14,7 +14,7 @@ export interface CancellerOptions {
   onMissing(run: SiteRun): void;
 }
 
-/** Cancels jobs below until each was heard. Their ends are told by the watch. */
+/** Cancels jobs below until the site has acknowledged each. The watch reports their ends. */
 export class Canceller {
   readonly #options: CancellerOptions;
   readonly #outage: Outage;

@@ -54,7 +54,7 @@ export class KeptSpecs {
     rmSync(join(this.#directory, spec.file), { force: true });
   }
 
-  /** Removes what an earlier life left and nobody uses. */
+  /** Removes unused files of an earlier process. */
   removeStrays(): void {
     for (const name of readdirSync(this.#directory)) {
       if (!this.#users.has(name)) rmSync(join(this.#directory, name), { force: true });

@@ -50,7 +50,7 @@ describe("the job below", () => {
     expect(small.energy).toMatchObject({ wattSeconds: 100n, leastShare: 100n });
   });
 
-  test("has all that the job above has, but what is settled there", () => {
+  test("has all fields of the job above, except those that the Busbar above settles", () => {
     const job = jobOf({
       group: "physics",
       labels: { paper: "7" },
@@ -125,7 +125,7 @@ describe("the job below", () => {
     expect(lowerOf({}, { below: "gpu" as never }).placement).toMatchObject({ cluster: "gpu" });
   });
 
-  test("says what it was on the first Busbar, however many it came through", () => {
+  test("names its job on the first Busbar, however many it came through", () => {
     const first = lowerOf();
     const job = jobOf({ labels: first.labels });
     const second = lowerOf({ env: first.env, job }, { cluster: "site-b", fingerprint: "f2" });

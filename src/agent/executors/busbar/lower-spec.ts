@@ -11,11 +11,11 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 
-/** What a site is to the Busbar above it, and where its jobs go below. */
+/** The site's name at the Busbar above it, and where its jobs go below. */
 export interface SiteTerms {
   /** The name that the site has above. */
   readonly cluster: string;
-  /** Of the agent that speaks for it: no other has it. */
+  /** Of the agent of the site: no other agent has it. */
   readonly fingerprint: string;
   /** Of the jobs below that come from above. */
   readonly group: string;
@@ -80,7 +80,7 @@ function ask(spec: JobSpec, { work, needs, request }: RunRequest): void {
   spec.request = request === undefined ? undefined : JSON.stringify(request);
 }
 
-/** A share is a job with its energy, which the site splits again. What was asked of shares holds for those below, too. */
+/** A share is a job with its energy, which the site splits again. Limits on shares hold for those below, too. */
 function askEnergy(spec: JobSpec, { shareWattSeconds }: RunRequest): void {
   if (shareWattSeconds === undefined) return;
   const { leastShare, greatestShare, split } = spec.energy ?? {};
@@ -99,7 +99,7 @@ const taskAbove = ({ id, arrayIndex, shareWattSeconds }: RunRequest): string =>
     ? `${id.jobId}`
     : `${id.jobId}.${id.index}`;
 
-/** The variables of the agent's own place make room for those of the site, which say what the run is there. */
+/** Drops the variables that describe the run above: the site sets its own. Adds those that name its origin. */
 function envOf(request: RunRequest, site: SiteTerms): Record<string, string> {
   const { env, id, job } = request;
   const isAbove = (name: string): boolean =>

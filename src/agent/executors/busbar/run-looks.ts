@@ -43,7 +43,7 @@ export class RunLooks {
     this.#alarm.wakeBy(this.#options.clock.nowMs());
   }
 
-  /** Something waits below that nobody has looked at yet. */
+  /** A run is queued below, and the agent has not looked at it yet. */
   lookSoon(): void {
     this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteFirstLookMs);
   }
@@ -145,7 +145,7 @@ export class RunLooks {
 
 const REASONS_NAMED = 3;
 
-/** In one line, without what is said above too: how many tasks wait. */
+/** One line, without the number of pending tasks, which the Busbar above shows too. */
 export function toReason({ summary, reasons }: Pick<Explanation, "summary" | "reasons">): string {
   const text = summary.replace(/^\d+ tasks? waits?(?::| in) /, "");
   const why = reasons

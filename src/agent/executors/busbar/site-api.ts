@@ -33,7 +33,7 @@ export const isPassing = (error: unknown): boolean =>
 export const isMissing = (error: unknown): boolean =>
   error instanceof AppError && error.code === "not_found";
 
-/** Does it for each of them, some at a time. Throws what the first that failed threw, when all others are done. */
+/** Calls `act` for each item, some at a time. After an error it starts no more, and throws when those under way are done. */
 export async function forEachOf<Item>(
   items: readonly Item[],
   act: (item: Item) => Promise<void>,

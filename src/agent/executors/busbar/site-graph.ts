@@ -2,14 +2,14 @@ import type { JgfDocument, JgfVertex } from "../../../core/graph/jgf.ts";
 import { isPlaceName } from "../../../core/model/job/energy.ts";
 import type { Node } from "../../../gen/busbar/v1/busbar_pb.ts";
 
-/** What a cluster below has, as its Busbar tells it. */
+/** A cluster below, as its Busbar describes it. */
 export interface ClusterBelow {
   readonly name: string;
   readonly graph: JgfDocument;
   readonly subsystems: readonly { readonly name: string; readonly document: JgfDocument }[];
 }
 
-/** As much of a node below as its vertex shows beside what it has. */
+/** The fields of a node below that its vertex shows beside its resources. */
 export type NodeBelow = Pick<Node, "name" | "cluster" | "state" | "labels"> &
   Partial<Pick<Node, "power">>;
 

@@ -10,7 +10,7 @@ import type { SiteApi } from "./site-api.ts";
 type Stream = Parameters<Executor["readOutput"]>[1];
 type How = Parameters<Executor["readOutput"]>[2];
 
-/** What must be known of a run to read what it wrote. */
+/** The fields of a run that are needed to read its output. */
 export interface OutputOwner {
   /** Undefined: nothing of it is below. */
   readonly taskId: string | undefined;
@@ -31,7 +31,7 @@ export class SiteOutput {
   readonly #over = new AbortController();
   readonly #sizes = new KnownSizes();
 
-  /** `ownerOf` is undefined for a run that is not known, or whose output is kept no longer. */
+  /** `ownerOf` is undefined for an unknown run, or one whose output was removed. */
   constructor(
     api: Pick<SiteApi, "readOutput" | "listTasks">,
     clock: Clock,

@@ -97,7 +97,7 @@ export class SiteReplay implements OwnReplay<SiteRunTerms, SiteEntry> {
   }
 }
 
-/** What a summary of the journal must tell beside the terms. */
+/** The entries that a compacted journal must hold beside the terms. */
 export function* entriesOf({ key, startedAtMs }: SiteRun): Generator<SiteEntry> {
   if (startedAtMs !== undefined) yield { kind: "began", key, startedAtMs };
 }

@@ -58,7 +58,7 @@ const ends = (runs: SiteRuns) =>
     .map(({ id, report }) => [id.jobId, report.kind === "ended" ? report.end.kind : report.kind]);
 
 describe("submissions", () => {
-  test("of one moment are one call; where one is refused the others are taken", async () => {
+  test("of one moment are one call; when the site rejects one it accepts the others", async () => {
     const runs = await open();
     site.refuse = (names) => (names.includes("j3") ? invalid("jobs[2].cwd", "no") : undefined);
     for (const jobId of [1, 2, 3, 4, 5]) runs.start(aRun(jobId));
@@ -80,7 +80,7 @@ describe("submissions", () => {
     expect(runs.whyQueued()[0]?.reason).toBe("busbar: for you");
   });
 
-  test("whose answer is late are heard of all the same", async () => {
+  test("whose answer is late are reported all the same", async () => {
     const runs = await open();
     const { promise, resolve } = Promise.withResolvers<void>();
     site.answering = promise;
@@ -114,7 +114,7 @@ describe("submissions", () => {
 });
 
 describe("after a restart of the agent", () => {
-  test("what has ended below meanwhile is known, and what is gone there has vanished", async () => {
+  test("the agent learns of jobs that ended below meanwhile; jobs that are gone there have vanished", async () => {
     const first = await open();
     for (const jobId of [1, 2, 3]) first.start(aRun(jobId));
     await clock.pass(10);
@@ -130,7 +130,7 @@ describe("after a restart of the agent", () => {
     expect(site.submissions).toHaveLength(1);
   });
 
-  test("a run that was stopped while nobody knew whether it is below is looked for, not submitted", async () => {
+  test("a run that was stopped before its submission was answered is looked up, not submitted", async () => {
     const first = await open();
     site.answering = new Promise(() => undefined);
     first.start(aRun(1));
@@ -165,7 +165,7 @@ describe("the watch", () => {
     expect(site.looks).toBe(0);
 
     const job = site.jobs.get("100");
-    if (job !== undefined) job.state = State.SUCCEEDED; // of which nobody tells
+    if (job !== undefined) job.state = State.SUCCEEDED; // without an event
     site.cut(new AppError("compacted", "no longer kept"));
     await clock.pass(limits.lowerRetryMsMin);
     expect(site.watchedFrom.at(-1)).toBeUndefined();

@@ -215,7 +215,7 @@ export class SiteRuns {
     if (!this.#submissions.isBusy) this.#early.clear();
     for (const [run] of taken) if (this.isShare(run.id)) this.#looks.lookAtShare(run);
     if (isNew) this.#looks.lookSoon();
-    else this.#looks.lookAtAll(); // what became of it was told before anyone listened
+    else this.#looks.lookAtAll(); // its events came before the agent listened
   }
 
   #onEvent({ event }: WatchEvent): void {

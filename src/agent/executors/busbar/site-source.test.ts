@@ -123,7 +123,7 @@ test("a site that nothing has joined is not described yet", async () => {
   await expect(createSiteSource(site).describe()).rejects.toMatchObject({ code: "unavailable" });
 });
 
-describe("what is free at a site", () => {
+describe("the free capacity of a site", () => {
   test("is what its nodes that take tasks have left", () => {
     const nodes = [
       node("n1", { used: { cpu: 1.5 }, tasks: 2, power: { watts: 300n } }),
@@ -146,7 +146,7 @@ describe("what is free at a site", () => {
     });
   });
 
-  test("counts what pull clusters say; what they do not say is no limit", () => {
+  test("counts the state of pull clusters; an absent value is no limit", () => {
     const tell = (key: string, value: number) => ({
       key,
       value: { value: { case: "number" as const, value } },

@@ -12,13 +12,13 @@ import { type ClusterBelow, isSiteNode, siteGraph, siteSubsystems } from "./site
 
 export interface SiteSourceOptions extends SiteTerms {
   readonly api: SiteApi;
-  /** Hears what the nodes have for shares of jobs with energy. */
+  /** Receives the nodes' power for shares of jobs with energy. */
   readonly power?: Pick<SitePower, "observing" | "notObserved"> | undefined;
   /** Pull clusters below have something else than when it was last looked: no event of a node tells that. */
   onShape(): void;
 }
 
-/** What the Busbar below has: its nodes, its clusters that pull, and what those have below them. */
+/** The resources of the Busbar below: its nodes, its pull clusters, and the sites below those. */
 export function createSiteSource(options: SiteSourceOptions): ClusterSource {
   const { api, cluster: site, below, group } = options;
   let toldShape: string | undefined;
@@ -114,7 +114,7 @@ async function describeBelow(api: SiteApi, name: string): Promise<ClusterBelow> 
   return { name, graph, subsystems: told };
 }
 
-/** What came from this very agent would be told again and again, and jobs would go round. */
+/** A graph that came from this very agent would be registered again and again, and jobs would go round. */
 function circleIn(
   clusters: readonly ClusterBelow[],
   { cluster: site, fingerprint }: SiteSourceOptions,
@@ -194,7 +194,7 @@ function wattsOf(nodes: readonly Node[]): Readonly<Record<string, number>> {
 const upOf = (told: ReadonlyMap<string, number>): number =>
   told.get("nodes_up") ?? told.get("nodes_total") ?? 0;
 
-/** Only what the site has, or may have. */
+/** Only resources that the site has, or may have. */
 function freeOf(free: Resources, total: Resources): Readonly<Record<string, number>> {
   const told: Record<string, number> = {};
   for (const [name, { key }] of Object.entries(TOLD)) {

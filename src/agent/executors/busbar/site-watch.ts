@@ -13,16 +13,16 @@ export interface SiteWatchOptions {
   readonly logger: Logger;
   onEvent(event: WatchEvent): void;
   /**
-   * From here on events come; what happened before must be looked up. Called when it begins, and when the
-   * Busbar below no longer has what happened while nobody listened.
+   * From here on events come; the caller must look up earlier changes. Called when the watch begins, and when
+   * the Busbar below no longer has the events since the last connection.
    */
   onBeginning(): void;
 }
 
 /**
- * Hears all that happens below, through any number of lost links and restarts. It resumes from the revision
- * before the last one of which it heard something: events of one revision may have come in part, and
- * whoever listens takes the same news twice.
+ * Receives all events from below, through any number of lost links and restarts. It resumes from the revision
+ * before the last one that it received: events of one revision may have come in part, and listeners accept
+ * the same event twice.
  */
 export async function watchSite(options: SiteWatchOptions, signal: AbortSignal): Promise<void> {
   const { api, what, clock, logger } = options;
@@ -51,7 +51,7 @@ export async function watchSite(options: SiteWatchOptions, signal: AbortSignal):
   }
 }
 
-/** The revision is older than what is kept, or newer than what there is: another store, or a restored one. */
+/** The revision is older than the retained ones, or newer than the newest: another store, or a restored one. */
 const isForgotten = (error: unknown): boolean =>
   error instanceof AppError && (error.code === "compacted" || error.code === "invalid_argument");
 

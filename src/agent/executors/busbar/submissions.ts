@@ -24,8 +24,8 @@ export interface SiteSubmissionsOptions {
 }
 
 /**
- * Makes jobs below of runs, many in one call and one call at a time. What it cannot say now it says again
- * later, with the same keys: no run becomes two jobs.
+ * Submits runs as jobs below, many in one call and one call at a time. It repeats a failed call later with
+ * the same keys: no run becomes two jobs.
  */
 export class SiteSubmissions {
   readonly #options: SiteSubmissionsOptions;
@@ -115,7 +115,7 @@ export class SiteSubmissions {
     if (wanted.length > 0) await this.#submitAll(wanted);
   }
 
-  /** All are taken or none: where one is refused, each half is tried by itself. */
+  /** The site accepts all or none: when it rejects one, each half is submitted by itself. */
   async #submitAll(runs: readonly SiteRun[]): Promise<void> {
     const { api, specs, signal } = this.#options;
     try {
@@ -145,7 +145,7 @@ export class SiteSubmissions {
     }
   }
 
-  /** A job that nobody wants any more is not made to find out whether it is there. */
+  /** Looks up whether a stopped run has a job below, without submitting it for that. */
   async #findStopped(run: SiteRun): Promise<void> {
     const { api, group, signal, specs } = this.#options;
     const { spec, submitKey } = run.terms;

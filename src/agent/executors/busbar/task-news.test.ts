@@ -23,7 +23,7 @@ test.each([
   State.HELD,
 ])("state %s waits", (state) => expect(news({ state })).toEqual({ kind: "queued" }));
 
-test("what runs has a start, also while it is being cancelled", () => {
+test("a running task has a start, also while it is being cancelled", () => {
   const running = { kind: "running", startedAtMs: 7, progress: undefined };
   expect(news({ state: State.RUNNING, startedAtMs: 7n })).toEqual(running);
   expect(news({ state: State.STOPPING, startedAtMs: 7n })).toEqual(running);
@@ -68,7 +68,7 @@ test.each([
   ],
 ] as const)("%o ends as %o", (fields, end) => expect(ended(fields)).toEqual(end));
 
-test("what was cancelled was stopped from above, or by somebody at the site", () => {
+test("a cancelled task was stopped from above, or by a user of the site", () => {
   const fields = { state: State.CANCELLED, reason: "maintenance" };
   expect(ended(fields, true)).toEqual({ kind: "stopped", signal: undefined });
   const message = "cancelled at site a: maintenance";
@@ -77,14 +77,14 @@ test("what was cancelled was stopped from above, or by somebody at the site", ()
   expect(unstarted).toMatchObject({ end: { kind: "could-not-start", message } });
 });
 
-test("how far it is is told while it runs, and its last word with its end", () => {
+test("progress is reported while it runs, and the last progress with its end", () => {
   const progress = { percent: 40.5, message: "step 3" };
   for (const state of [State.RUNNING, State.SUCCEEDED]) {
     expect(news({ state, startedAtMs: 1n, progress })).toMatchObject({ progress });
   }
 });
 
-test("what it used is told in the agent's units", () => {
+test("usage is reported in the agent's units", () => {
   const usage = { cpuMs: 1.5, wallMs: 2.5, maxRssBytes: 2_048n, majorFaults: 1n };
   expect(news({ state: State.SUCCEEDED, usage })).toMatchObject({
     usage: { cpuUs: 1_500, wallUs: 2_500, maxRssKib: 2, majorFaults: 1 },

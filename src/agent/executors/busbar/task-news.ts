@@ -6,7 +6,7 @@ import { stateName } from "../../../client/state.ts";
 import type { Progress, Task, Usage as WireUsage } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
 
-/** What the Busbar below says of a task. */
+/** The state of a task at the Busbar below. */
 export type TaskNews =
   | { readonly kind: "queued" }
   | {
@@ -39,7 +39,7 @@ const QUEUED: ReadonlySet<StateName | "unknown"> = new Set<StateName>([
   "assigned",
 ]);
 
-/** As much of a task as is told of a run. */
+/** The fields of a task that a run's report needs. */
 type TaskBelow = Pick<Task, "state"> &
   Partial<
     Pick<Task, "startedAtMs" | "endedAtMs" | "reason" | "exitCode" | "signal" | "failure" | "usage">
@@ -85,7 +85,7 @@ function failureOf({ failure, exitCode, signal }: TaskBelow, reason: string): Ru
       return { kind: "could-not-start", message: without(COULD_NOT_START, reason) };
     case "signalled":
       return { kind: "signalled", signal: signal ?? "SIGKILL", ...saidOf(reason) };
-    // What the site has lost for good, and tried as often as it does.
+    // The site lost the task for good, after all its attempts.
     case "vanished":
     case "lost":
     case "node-fault":

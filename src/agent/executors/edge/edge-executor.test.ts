@@ -88,7 +88,7 @@ describe("a simulated edge", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("a share that is stopped says how far it came, and its start is told once", () => {
+  test("a stopped share reports its progress, and its start is reported once", () => {
     const { clock, edge, reports } = anEdge("10");
     edge.start(share(100));
     edge.start(share(100));

@@ -34,7 +34,7 @@ interface EdgeRun {
 
 /**
  * A simulated edge: a share takes as long as its power needs for that much energy, and nothing is executed. It
- * keeps nothing: a run of an earlier life is lost, and what it reported of it counts.
+ * stores nothing: a run of an earlier process is lost, and the energy that it reported counts.
  */
 export class EdgeExecutor implements Executor {
   readonly name = "edge";
@@ -51,7 +51,7 @@ export class EdgeExecutor implements Executor {
     this.#beganMs = steadyMs(options.clock);
   }
 
-  /** What it has now, and the next change that it knows of, by the clock. */
+  /** Its power now, and the next known change, by the clock. */
   power(): Power {
     const { clock, schedule, speedup } = this.#options;
     const nowMs = this.#nowMs();

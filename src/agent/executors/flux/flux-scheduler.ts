@@ -51,7 +51,7 @@ async function submitAll(
     }
     away ??= some.find(isUnavailable);
   }
-  // What was alone, and what Flux did not take with others: why, it says of each.
+  // Single jobs, and those that Flux rejected in a batch: submitted alone, each gets its own reason.
   const alone = jobs.filter((job) => !answers.has(job));
   const each = away === undefined ? await submitEach(alone, (job) => submit(flux, job, site)) : [];
   for (const [at, job] of alone.entries()) {
@@ -112,7 +112,7 @@ async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise
   const ids = linesOf(answer.stdout).map(asciiId);
   if (answer.exitCode !== 0) {
     const refusal = refusalOf(answer, "submitting");
-    // Of an array some may have been taken before one was refused.
+    // Flux may have accepted some elements of an array before it rejected one.
     if (ids.length > 0 && refusal.code !== "unavailable") await cancel(flux, ids, "kill");
     throw refusal;
   }

@@ -57,8 +57,8 @@ describe("nodes", () => {
   });
 });
 
-describe("what is free", () => {
-  test("whole nodes are those of which nothing is taken", () => {
+describe("free capacity", () => {
+  test("whole nodes are those without any allocation", () => {
     const resources = "free|13|1|0-2\nallocated|3|3|2\ndown|8|0|3\n";
     expect(observationOf(resources, "SCHED\nRUN\nDEPEND\nCLEANUP\n")).toEqual({
       state: {
@@ -98,7 +98,7 @@ test("a source asks Flux, and tells when it does not answer", async () => {
   }
 });
 
-describe("memory, of which Flux knows nothing", () => {
+describe("memory, which Flux does not know", () => {
   const GIB = 1024 ** 3;
   const sourceThat = (exec: () => FluxAnswer) =>
     createFluxSource(async ([command]) => {

@@ -43,7 +43,7 @@ interface Amount {
   readonly ranks: ReadonlySet<number>;
 }
 
-/** A node is free when nothing of it is taken. */
+/** A node is free when nothing of it is allocated. */
 export function observationOf(resources: string, jobs: string): ClusterObservation {
   const amounts = new Map<string, Amount>();
   for (const line of resources.split("\n")) {

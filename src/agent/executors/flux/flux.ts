@@ -20,7 +20,7 @@ export interface FluxOptions extends FluxSite, FluxCommandOptions {
   readonly keptBounds?: LowerExecutorOptions["keptBounds"];
 }
 
-/** Runs work as jobs of the Flux instance that the command `flux` speaks to from here. */
+/** Runs work as jobs of the Flux instance that the command `flux` connects to from here. */
 export async function createFlux(
   options: FluxOptions,
 ): Promise<{ readonly executor: Executor; readonly source: ClusterSource }> {

@@ -2,7 +2,7 @@
 export const asciiId = (id: string): string => id.trim().replace(/^ƒ/, "f");
 
 /**
- * A job's own id as its script finds it. A batch script is no job itself: there the instance is asked,
- * which is the job.
+ * A job's own id as its script finds it. A batch script is no job itself: there the script asks the
+ * instance, which is the job.
  */
 export const OWN_ID = `$(printf %s "\${FLUX_JOB_ID:-$(flux getattr jobid)}" | sed 's/^ƒ/f/')`;

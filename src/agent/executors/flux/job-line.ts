@@ -6,7 +6,7 @@ import { asciiId } from "./job-id.ts";
 export const JOB_FORMAT =
   "{id.f58}|{state}|{result}|{waitstatus}|{t_run}|{t_cleanup}|{t_inactive}|{annotations.sched.reason_pending}|{exception.type}|{exception.note}";
 
-/** What a line of `flux jobs` says; undefined: not a line about a job, such as the rest of a note. */
+/** Parses a line of `flux jobs`; undefined: not a line about a job, such as the rest of a note. */
 export function parseJobLine(
   line: string,
 ): { readonly id: string; readonly state: LowerState } | undefined {
@@ -45,18 +45,18 @@ function stateOf(
   switch (state) {
     case "INACTIVE":
       return { kind: "ended", startedAtMs, endedAtMs, end: endOf(told) };
-    // What is being cleaned up has no result yet.
+    // A job in cleanup has no result yet.
     case "RUN":
     case "CLEANUP":
       return startedAtMs === undefined ? { kind: "queued" } : { kind: "running", startedAtMs };
     case "DEPEND":
       return { kind: "queued", reason: "it waits for other jobs" };
-    default: // NEW, PRIORITY, SCHED, and what there may be once
+    default: // NEW, PRIORITY, SCHED, and states of later versions
       return { kind: "queued", reason: told.pending === "" ? `state ${state}` : told.pending };
   }
 }
 
-/** What a job became, by result, exception and exit code. */
+/** How a job ended, by result, exception and exit code. */
 function endOf({ result, status, exception, note, hasBegun }: Told): LowerEnd {
   const because = note === "" ? exception : note;
   if (result === "COMPLETED") return { kind: "exited", exitCode: 0 };
@@ -76,7 +76,7 @@ function endOf({ result, status, exception, note, hasBegun }: Told): LowerEnd {
   return { kind: "exited", exitCode: Math.floor(number / 256) };
 }
 
-/** Exceptions of which the job itself is no cause. */
+/** Exceptions that the job itself does not cause. */
 const LOSSES = new Set(["node-failure", "lost-shell"]);
 
 /** Seconds since 1970; 0 is never. */

@@ -4,15 +4,14 @@ import type { FluxCommand } from "./flux-command.ts";
 const KIB = 1024;
 
 /**
- * The memory of the machines, which Flux neither knows nor counts: the brokers' machines are asked
- * themselves, by `flux exec`, which the owner of an instance may. Each rank is asked until it has
- * answered once.
+ * The memory of the machines, which Flux does not know or count: the agent asks the brokers' machines by
+ * `flux exec`, which the owner of an instance may run. It asks each rank until that has answered once.
  */
 export function createNodeMemory(flux: FluxCommand) {
   const bytesOf = new Map<number, number>();
   return async (nodes: readonly MachineFacts[]): Promise<readonly MachineFacts[]> => {
     if (nodes.some((node) => !bytesOf.has(rankOf(node)))) {
-      // It fails when some of them do not answer, and for guests: what is known counts.
+      // It fails when some of them do not answer, and for guests: the answers so far count.
       const answer = await flux(["exec", "--labelio", "grep", "MemTotal", "/proc/meminfo"]);
       for (const [rank, bytes] of parseMemory(answer.stdout)) bytesOf.set(rank, bytes);
     }

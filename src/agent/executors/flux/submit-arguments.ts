@@ -2,7 +2,7 @@ import type { LowerJob, LowerShape } from "../../lower/scheduler.ts";
 import { INDEX } from "../../lower/scheduler.ts";
 import { jobNameOf } from "./job-name.ts";
 
-/** What a site wants to be said of every job. */
+/** Options that the operator wants for every job. */
 export interface FluxSite {
   /** Flux calls it a queue. */
   readonly partition?: string | undefined;
@@ -45,7 +45,7 @@ export function sharedArguments(job: LowerJob, site: FluxSite): readonly string[
   ];
 }
 
-/** Flux knows nothing of memory; whole nodes it gives only when their number is said. */
+/** Flux does not know memory; it allocates whole nodes only when the request names their number. */
 export function shapeArguments(shape: LowerShape, each: "task" | "slot"): readonly string[] {
   const { processes, coresPerProcess, gpusPerProcess, isExclusive } = shape;
   const nodes = shape.nodes ?? (isExclusive ? processes : undefined);

@@ -12,13 +12,13 @@ import { runProgram } from "./run-program.ts";
 import { runtimeConfig } from "./runtime-config.ts";
 import { SUPERVISE } from "./scripts.ts";
 
-/** What the operator wants enforced: see Enforce of the process executor. */
+/** The limits that the operator wants enforced: see Enforce of the process executor. */
 export interface WantedLimits {
   readonly memory: boolean;
   readonly cpu: ContainerMeans["cpu"];
 }
 
-/** How containers are started here, and what is said of it. */
+/** How containers are started here, and the facts about it. */
 export interface FoundContainers {
   readonly means: ContainerMeans;
   readonly entry: FactEntry;
@@ -38,8 +38,8 @@ export async function lookForContainers(
 }
 
 /**
- * Finds out by starting containers: what this machine allows of namespaces, mounts and control groups, nobody can tell
- * otherwise. A text: why none can be started.
+ * Finds out by starting containers: no other check shows which namespaces, mounts and control groups this machine allows.
+ * A text: why none can be started.
  */
 async function probeContainers(
   directory: string,

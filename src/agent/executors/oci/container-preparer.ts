@@ -1,4 +1,4 @@
-// Makes ready what the containers of a run need and this machine does not have yet: a process of the run itself, so
+// Prepares what the containers of a run need and this machine does not have yet: a process of the run itself, so
 // that copying an image outlives the agent, is stopped with the run and counts as the run's. Argument: the run's directory.
 import { dirname } from "node:path";
 

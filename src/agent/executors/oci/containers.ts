@@ -262,7 +262,7 @@ export class Containers implements RunContainers {
     });
   }
 
-  /** Kills what is left of the containers of a run, and removes them with all they wrote. */
+  /** Kills the remaining containers of a run, and removes them with all they wrote. */
   async #remove(key: string): Promise<void> {
     const runDirectory = this.#runDirectory(key);
     for (const { id } of this.#plannedOf(runDirectory)) await this.#delete(id);

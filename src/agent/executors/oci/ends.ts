@@ -7,8 +7,8 @@ import { saysNodeFault } from "./run-program.ts";
 import { NOT_PREPARED } from "./scripts.ts";
 
 /**
- * How a run ended, from the exit code of its command and what runc, the kernel and the preparer left. A program that a
- * signal ended exits with 128 and its number, as runc tells it: nobody knows it from one that exits so by itself.
+ * How a run ended, from the exit code of its command and the records of runc, the kernel and the preparer. For a program that
+ * a signal ended runc reports 128 plus its number: it looks the same as a program that exits with that code.
  */
 export function endOfContainers(runDirectory: string, states: string, end: RunEnd): RunEnd {
   if (end.kind !== "exited" || end.exitCode === 0) return end;
@@ -30,7 +30,7 @@ export function endOfContainers(runDirectory: string, states: string, end: RunEn
   return end;
 }
 
-/** The last that runc gave up for; undefined: it started what it was to start. */
+/** The last error for which runc gave up; undefined: it started the container. */
 function lastError(log: string): string | undefined {
   for (const line of readLines(log).toReversed()) {
     try {

@@ -55,7 +55,7 @@ test("programs that are missing are named", () => {
   }
 });
 
-describe("what runc is given", () => {
+describe("the configuration for runc", () => {
   const programs = { runc: "r", skopeo: "s", umoci: "u", unshare: "n", flock: "f" };
   const means = {
     programs,

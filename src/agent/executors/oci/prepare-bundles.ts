@@ -65,7 +65,7 @@ function prepareBundle(
   writeFileSync(join(bundle, "config.json"), JSON.stringify(config), { mode: 0o600 });
 }
 
-/** What is mounted must exist; the user of the image may be any. */
+/** The source of a mount must exist; the image may have any user. */
 function makeProgressFile(path: string): void {
   closeSync(openSync(path, "a", 0o666));
   chmodSync(path, 0o666);

@@ -15,7 +15,7 @@ export async function prepare(runDirectory: string): Promise<boolean> {
     const plan = readPlan(runDirectory);
     const { means, bootId } = plan;
     const cache = new ImageCache(plan.imagesDirectory, bootId);
-    cache.make(); // somebody may have emptied the agent's directory
+    cache.make(); // the agent's directory may have been emptied
     const options = { cache, means, bootId, runsDirectory: dirname(runDirectory) };
     const images: CachedImage[] = [];
     for (const { image } of plan.containers) {

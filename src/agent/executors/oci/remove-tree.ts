@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 
 /**
- * Removes a directory with what containers and images left in it. A user who is not root may own directories that he cannot
- * enter, as images have them and overlays make them; as root of a user namespace he can.
+ * Removes a directory with the files of containers and images. A user who is not root may own directories that they cannot
+ * enter, from images and overlays; as root of a user namespace they can.
  */
 export function removeTree(path: string): void {
   try {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { runProgram } from "./run-program.ts";
 
-test("a program that runs too long is killed with what it started, which holds its output open", async () => {
+test("a program that runs too long is killed with its children, which hold its output open", async () => {
   const end = await runProgram("/bin/sh", ["-c", "sleep 600 & sleep 600"], 300);
   expect(end).toMatchObject({ code: 137, signal: "SIGKILL" });
 });

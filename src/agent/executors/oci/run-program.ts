@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** What a program of others left. */
+/** The exit and output of an external program. */
 export interface ProgramEnd {
   /** 127: it could not be run, and `stderr` says why. */
   readonly code: number;
@@ -14,7 +14,7 @@ const OUTPUT_MAX = 16_384;
 
 /**
  * Runs a program without a shell and without input, for a bounded time; of its output the end is kept. It leads a process
- * group: what it started and left behind would otherwise hold its output open, and this would never end.
+ * group: children that it left behind would otherwise hold its output open, and this call would never end.
  */
 export function runProgram(
   program: string,

@@ -67,7 +67,7 @@ function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): strin
   return outcome.kind === "signalled" ? outcome.signal : undefined;
 }
 
-/** What is known of a run that has ended. */
+/** The outcome of an ended run. */
 export interface ProcessOutcome {
   readonly terms: Pick<ProcessRunTerms, "program" | "lookedIn" | "ownDirectory" | "ownShell">;
   /** Of all runs. */
@@ -83,7 +83,7 @@ export function endOfRun(
   const { program, lookedIn = defaultPlaceOf(program), ownShell } = terms;
   const ownDirectory = terms.ownDirectory && directory;
   const end = endOf(outcome, stop, { program, lookedIn, vanished, ownDirectory, ownShell });
-  // Without our directory there is no script to execute, and no output to write to.
+  // Without the run's directory there is no script to execute, and no output to write to.
   if (end.kind !== "could-not-start" || existsSync(directory)) return end;
   return {
     kind: "node-fault",
@@ -91,7 +91,7 @@ export function endOfRun(
   };
 }
 
-/** Its wrapper left nothing. Where there is no directory any more, nobody knows whether it ran. */
+/** Its wrapper recorded nothing. If its directory was removed, it is unknown whether it ran. */
 export function neverBegan(runDirectory: string, how: string): RunEnd {
   return existsSync(runDirectory)
     ? { kind: "node-fault", message: `the wrapper ended before it began: ${how}` }

@@ -5,7 +5,7 @@ import type { ProcessRunTerms } from "./run.ts";
 
 /** What only the journal of a process executor has: see RunEntry for the rest. */
 export type ProcessEntry =
-  /** After a restart of the machine nothing that had begun goes on. */
+  /** No run survives a restart of the machine. */
   | { readonly kind: "boot"; readonly bootId: string }
   /** The launch may have waited for its turn since the run was started. */
   | { readonly kind: "begun"; readonly key: string; readonly atMs: number };

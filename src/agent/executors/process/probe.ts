@@ -14,7 +14,7 @@ export interface ProbeOptions {
   readonly clock: Clock;
   readonly starter: ProcessStarter;
   readonly files: RunFiles;
-  /** Makes again what is missing in `directory`, which is there. */
+  /** Recreates missing files in `directory`, which exists. */
   restore(): void;
 }
 

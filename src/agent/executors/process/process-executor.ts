@@ -55,14 +55,14 @@ export interface ProcessExecutorOptions {
   readonly starter?: ProcessStarter;
   /** Whether processes that left the session of their run are ended with it; default: yes. */
   readonly endsSurvivors?: boolean;
-  /** Without a word from a launcher that owes one, until it is given up. */
+  /** How long a launcher may owe an answer before the starter gives it up. */
   readonly launcherStallMs?: number;
   /** Instead of those of this machine. */
   readonly sessions?: Sessions;
   readonly keptBounds?: KeptBounds | undefined;
   /** The agent's own environment. */
   readonly env?: AgentEnv;
-  /** What is enforced of what tasks ask for; default: nothing, and runs have no control groups. */
+  /** Which requested limits the executor enforces; default: none, and runs have no control groups. */
   readonly enforce?: Enforce | undefined;
   /** The control group to use instead of the agent's own. */
   readonly cgroup?: string | undefined;
@@ -190,7 +190,7 @@ function checkLauncher({ isProcessMemoryLimited }: Enforcement, starter: Process
   );
 }
 
-/** Nobody else does it for agents that were killed for good. */
+/** Nothing else does this for agents that were killed and never started again. */
 function tidyMemory(logger: Logger): void {
   try {
     const removed = removeProgressLeftovers(SHARED_MEMORY, tagsInUse);

@@ -40,7 +40,7 @@ export class RunFiles {
     this.#options = options;
   }
 
-  /** Where the files of a run are: with a native launcher, until the run is forgotten, in a slot. */
+  /** Where the files of a run are: with a native launcher in a slot, until the run is dropped. */
   directoryOf(key: string): string {
     return this.#options.logs.directoryOf(key) ?? this.pathOf(key);
   }
@@ -50,7 +50,7 @@ export class RunFiles {
     return join(this.#options.directory, "runs", key);
   }
 
-  /** Throws `not_found` for a run that is neither there nor kept. */
+  /** Throws `not_found` for a run that is unknown and has no retained output. */
   outputOf(
     key: string,
     run: ProcessRun | undefined,
@@ -96,13 +96,13 @@ export class RunFiles {
     if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
   }
 
-  /** The output of a run that was kept for long enough. */
+  /** Removes the expired output of a run. */
   discardKept(key: string, { bytes, isClean = false, isEmpty = false }: KeptOutput): void {
     if (isEmpty) return;
     this.discard(this.directoryOf(key), isClean && bytes <= limits.spareBytesMax);
   }
 
-  /** Removes what a probe left: it is no run, and nobody will ask for it. */
+  /** Removes the files of a probe: it is no run, and no one will read them. */
   dropProbe(key: string): void {
     const { logs, remover } = this.#options;
     const slot = logs.directoryOf(key);
@@ -120,7 +120,7 @@ export class RunFiles {
     });
   }
 
-  /** Runs that go on and that nobody knows; whatever else nobody knows is removed. */
+  /** Returns active runs that the ledger does not know; removes all other unknown files. */
   findStrays(isKnown: (key: string) => boolean): string[] {
     const { logs, remover } = this.#options;
     const strays: string[] = [];

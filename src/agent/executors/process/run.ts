@@ -24,11 +24,11 @@ export interface GroupTerms {
 }
 
 export interface ProcessStop extends StopOrder {
-  /** What this agent has sent; after KILL what the wrapper had to say may be lost. */
+  /** The signal that this agent has sent; after KILL the wrapper's record may be lost. */
   readonly sent: "SIGTERM" | "SIGKILL" | undefined;
 }
 
-/** Who waits for the command. Runs that our starter started report their end; others are looked at. */
+/** The parent of the command. Runs started by this process report their own end; the agent polls others. */
 export type Wrapper =
   | { readonly kind: "told" }
   | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any is enough
@@ -53,9 +53,9 @@ export interface ProcessRun {
   readonly id: RunId;
   readonly key: string;
   terms: ProcessRunTerms;
-  /** False: handed to the starter, which has not said yet that the process exists. */
+  /** False: the starter has it, and has not reported yet that the process exists. */
   hasBegun: boolean;
-  /** By a clock that nobody sets; undefined: in an earlier life, or not yet. */
+  /** By the monotonic clock; undefined: in an earlier process, or not yet. */
   begunAt?: number;
   state: ProcessRunState;
   /** Processes that left its session and were sent TERM. */
@@ -64,7 +64,7 @@ export interface ProcessRun {
   left: Left | undefined;
 }
 
-/** What a run left in its directory. */
+/** The leftovers of a run in its directory. */
 export interface Left {
   readonly outputBytes: readonly [stdout: number, stderr: number];
   readonly isClean: boolean;
@@ -113,7 +113,7 @@ export function endReportOf(
   return { kind: "ended", startedAtMs, endedAtMs: Math.round(atMs), end, usage: measured };
 }
 
-/** What is kept of its output; undefined: to be looked up. */
+/** Bytes of its output that are retained; undefined: to be looked up. */
 export function bytesOf({ left, terms }: ProcessRun): number | undefined {
   if (left === undefined) return undefined;
   const [stdout, stderr] = left.outputBytes;

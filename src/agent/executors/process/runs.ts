@@ -98,7 +98,7 @@ export class Runs {
       const keys = unended.map(([key]) => key);
       await this.#files.awaitTaken(keys, clock);
     }
-    // From here on neither a lane nor a launcher of an earlier life begins a run.
+    // From here on no lane or launcher of an earlier process begins a run.
     remover.remove(spareDirectory);
     await logs.closeEarlier(clock);
     for (const [key, { terms, stop, ended }] of remembered) {
@@ -145,7 +145,7 @@ export class Runs {
   stop(id: RunId): void {
     const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.state.kind !== "running" || run.state.stop !== undefined) return;
-    // What has already ended by itself is not stopped: we are about to hear of it.
+    // A run that has already ended by itself is not stopped: its end is about to be reported.
     if (this.#files.read(run.key)?.outcome !== undefined) return;
     this.#beginStop(run, "stopped");
   }
@@ -161,7 +161,7 @@ export class Runs {
     this.#options.logs.release(key, directory);
     const bytes = bytesOf(run) ?? outputBytes(directory);
     const isEmpty = !hasFiles || (isClean && bytes === 0);
-    // No output is read the same without a file. The rest of what is clean stays as it is.
+    // An empty output reads the same without a file. The rest of a clean directory stays as it is.
     if (isEmpty && hasFiles) this.#ledger.after(() => this.#files.discard(directory, true));
     else if (!isEmpty && !isClean) this.#options.remover.removeWork(directory);
     this.#ledger.forget(run, { forgottenAtMs, bytes, outputLimitBytes, isClean, isEmpty });
@@ -214,7 +214,7 @@ export class Runs {
       return this.#end(run, { kind: "node-fault", message });
     }
     if (run.state.kind !== "running") return;
-    // Before it was handed to the starter.
+    // Before the starter received it.
     if (run.state.stop !== undefined) return this.#lookUp(run, "it was stopped");
     const message = this.#groups.create(launch);
     if (message !== undefined) return this.#end(run, { kind: "node-fault", message });
@@ -277,7 +277,7 @@ export class Runs {
     }
   }
 
-  /** Looks after a run of whose end nobody will tell us. */
+  /** Polls a run whose end no starter of this process will report. */
   #adopt(run: ProcessRun, file: StateFile): void {
     invariant(run.state.kind === "running", "only a running run is adopted");
     const wrapper =
@@ -289,7 +289,7 @@ export class Runs {
     this.#watch.lookSoon();
   }
 
-  /** A run of an earlier life, of which only the journal is known. */
+  /** A run of an earlier process, known only from the journal. */
   #resume(run: ProcessRun, isSameBoot: boolean): void {
     invariant(run.state.kind === "running", "a resumed run has not ended");
     if (this.#files.takeUnbegun(run.key)) {
@@ -315,7 +315,7 @@ export class Runs {
     return true;
   }
 
-  /** Runs without an entry, after a journal was lost: those alive must not be forgotten. */
+  /** Runs without an entry, after a journal was lost: the agent must know those that are alive. */
   #recoverStrays(): void {
     const { runs, kept } = this.#ledger;
     for (const key of this.#files.findStrays((found) => runs.has(found) || kept.has(found))) {
@@ -342,7 +342,7 @@ export class Runs {
     this.#watch.lookSoon();
   }
 
-  /** The wrapper of a run is gone for good; it had taken the run. */
+  /** The wrapper that had claimed the run has ended. */
   #onWrapperGone(run: ProcessRun, file: StateFile): void {
     invariant(run.state.kind === "running", "a wrapper is gone once");
     const { session } = file;

@@ -9,9 +9,9 @@ import { identityOf, membersOf } from "../../proc.ts";
 export interface Sessions {
   /** Sends `signal` to everyone in each session; those in the leader's own group get it at once. */
   signal(sessions: readonly ProcessIdentity[], signal: "SIGTERM" | "SIGKILL"): void;
-  /** The pids of those leaders, whose wrappers are gone, in whose session someone still runs. */
+  /** The pids of those leaders whose sessions still have processes. Their wrappers have ended. */
   inhabited(sessions: readonly ProcessIdentity[]): ReadonlySet<number>;
-  /** Kills whoever is left in these sessions, whose wrappers are gone. */
+  /** Kills all processes that are left in these sessions, whose wrappers have ended. */
   killOrphans(sessions: readonly ProcessIdentity[]): void;
 }
 

@@ -20,7 +20,7 @@ import { parseWrapperState, TAKEN } from "./launchers/wrapper.ts";
 export interface StateFile extends WrapperState {
   /** When the wrapper last wrote: with an outcome, when the command ended. */
   readonly writtenAtMs: number;
-  /** Who waits for the command when the wrapper dies. */
+  /** The process that waits for the command when the wrapper dies. */
   readonly keeper?: ProcessIdentity | undefined;
   /** undefined: the wrapper does not say. */
   readonly startedAtMs?: number | undefined;
@@ -45,8 +45,8 @@ export const lostStateFile = (
 ): StateFile => ({ wrapper, session: wrapper, outcome: undefined, writtenAtMs });
 
 /**
- * An agent killed right after it started a run may leave a wrapper on its way. Given time, the run
- * goes on as if nothing had happened; after that it is taken from the wrapper.
+ * An agent killed right after it started a run may leave a wrapper on its way. Within this time the run
+ * continues as if nothing had happened; after that the agent claims it in place of the wrapper.
  */
 export async function awaitWrappers(
   keys: readonly string[],

@@ -5,7 +5,7 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import { RUN_VARIABLE } from "../../runs/run-variable.ts";
 
-/** What the variable of each run of this directory begins with; a restarted agent has the same. */
+/** The prefix of the variable of each run of this directory; a restarted agent has the same. */
 export function runTagOf(directory: string): string {
   const { dev, ino } = statSync(directory);
   return `${dev.toString(16)}-${ino.toString(16)}`;
@@ -82,7 +82,7 @@ export class Survivors {
     const restMs = Math.max(limits.survivorsRestMsMin, limits.survivorsRestFactor * tookMs);
     this.#restUntilMs = beginMs + restMs;
     if (left === 0) return;
-    this.#isFullDue ||= isFull; // what it had started itself is found when it is gone
+    this.#isFullDue ||= isFull; // its own children are found when it has ended
     this.#schedule(Math.max(limits.processPollMs, tookMs));
   }
 
@@ -114,7 +114,7 @@ function allPids(): number[] {
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
 }
 
-/** Tags of runs that go on, of this agent and of others, as far as their processes are ours to look at. */
+/** Tags of active runs, of this agent and of others, as far as this user may read their processes. */
 export function tagsInUse(): ReadonlySet<string> {
   const tags = new Set<string>();
   const head = `\0${RUN_VARIABLE}=`;
@@ -128,7 +128,7 @@ export function tagsInUse(): ReadonlySet<string> {
   return tags;
 }
 
-/** With a zero before each variable; empty: it is gone, or not ours to look at. */
+/** With a zero before each variable; empty: the process has ended, or this user may not read it. */
 function environmentOf(pid: number): string {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}`;

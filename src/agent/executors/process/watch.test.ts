@@ -10,7 +10,7 @@ import { Watch } from "./watch.ts";
 const LOOK_MS = 50; // of the machine in these tests
 const STOPS = 1_000;
 
-/** A run whose stop was asked for and whose session has the number of its index. */
+/** A run with a stop order, whose session has the number of its index. */
 const aStoppedRun = (index: number, nowMs: number): ProcessRun => ({
   id: { jobId: 1, index, attempt: 1 },
   key: `1.${index}.1`,

@@ -26,7 +26,7 @@ export interface ProcessWatchOptions {
   refresh(): void;
   /** A wrapper that took the run has said who it is. */
   onWrapperKnown(run: ProcessRun, file: StateFile): void;
-  /** The wrapper that had taken the run is gone for good. */
+  /** The wrapper that had claimed the run has ended. */
   onWrapperGone(run: ProcessRun, file: StateFile): void;
   onTimeLimit(run: ProcessRun): void;
   /** No process of a lingering run is left. */
@@ -36,9 +36,9 @@ export interface ProcessWatchOptions {
 }
 
 /**
- * Looks after everything that does not come by itself, with one alarm for all runs: wrappers that
- * nobody tells us of, time limits, signals that are due, outputs that grow. A run whose end will be
- * told and that has no deadline costs nothing but the check of its output.
+ * Polls everything that sends no event, with one alarm for all runs: wrappers that no starter of this process
+ * watches, time limits, signals that are due, outputs that grow. A run that reports its own end and has no deadline
+ * costs only the check of its output.
  */
 export class Watch {
   readonly #options: ProcessWatchOptions;
@@ -53,7 +53,7 @@ export class Watch {
     this.#alarm = new Alarm(options.clock, () => this.look());
   }
 
-  /** The run has just been handed to our starter. */
+  /** The starter has just received the run. */
   begin(run: ProcessRun): void {
     const { startedAtMs, timeLimitMs } = run.terms;
     this.#alarm.wakeBy(Math.max(this.#nextCutAtMs, startedAtMs + 1));
@@ -110,7 +110,7 @@ export class Watch {
     if (run.state.kind !== "running") return;
     const { wrapper } = run.state;
     if (wrapper.kind === "told") return;
-    // Asked before the file is read: what a wrapper writes last it writes before it goes.
+    // Checked before the file is read: a wrapper writes its last line before it ends.
     const isWaiting = wrapper.kind === "adopted" && this.#isAnyAlive(wrapper.identities);
     if (wrapper.kind === "adopted" && !isWaiting) this.#options.refresh();
     const file = this.#fileOf(run);
@@ -119,7 +119,7 @@ export class Watch {
     if (wrapper.kind === "adopted") {
       this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identities[0], nowMs));
     } else if (file === undefined) {
-      return; // on its way; start has just been asked
+      return; // on its way: it has just been started
     } else if (file.wrapper !== undefined) {
       this.#options.onWrapperKnown(run, file);
     } else if (hasOutcome || nowMs - wrapper.sinceMs > limits.launcherStallMs) {

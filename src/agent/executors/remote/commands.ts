@@ -11,7 +11,7 @@ import { formatTerms } from "./run-file.ts";
 import { SHUT, STOP } from "./scripts/run-scripts.ts";
 import { INSTALL, RUN_START, START, WATCHDOG } from "./scripts/start-script.ts";
 
-/** Where runs are kept on a far machine, and what runs scripts there. */
+/** The directory of runs on a remote machine, and the shell that runs scripts there. */
 export interface RemotePlace {
   readonly shell: string;
   readonly directory: string;
@@ -28,7 +28,7 @@ export const script = (
   ...args: readonly string[]
 ): readonly string[] => [shell, "-c", text, zero, ...args];
 
-/** What the names of a run's files begin with. */
+/** The prefix of the names of a run's files. */
 export const pathOf = ({ directory }: RemotePlace, key: string): string => join(directory, key);
 
 /** Servers of different versions may use one machine. */
@@ -160,7 +160,7 @@ function* piecesOf(text: string): Iterable<string> {
   }
 }
 
-/** What a shell would keep for itself reaches the command by env(1). */
+/** Variables that a shell would not pass on reach the command by env(1). */
 function variablesOf(env: Readonly<Record<string, string>>) {
   const exported: string[] = [];
   const byEnv: string[] = [];
@@ -170,7 +170,7 @@ function variablesOf(env: Readonly<Record<string, string>>) {
   return { exported, byEnv };
 }
 
-/** What the system there, or the wire, would refuse is refused here, where it can be said why. */
+/** Rejects here, with a reason, what the remote system or the wire would reject. */
 export function bytesOf(words: readonly string[]): number {
   let bytes = 0;
   for (const word of words) {

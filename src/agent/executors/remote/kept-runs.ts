@@ -17,8 +17,8 @@ export interface KeptRunsOptions {
 }
 
 /**
- * Writes to the remote machine which runs are forgotten and which are removed, in batches: what the
- * entries "forgotten" and "removed" are in a journal.
+ * Writes to the remote machine which runs are dropped and which are removed, in batches, like the entries
+ * "forgotten" and "removed" of a journal.
  */
 export class KeptRuns {
   readonly #options: KeptRunsOptions;
@@ -56,7 +56,7 @@ export class KeptRuns {
     ]);
   }
 
-  /** `work` is a directory that nobody needs any more. */
+  /** `work` is a directory that is no longer needed. */
   forget(key: string, work: string | undefined): void {
     this.#toForget.set(key, work ?? "-");
     this.#cancelTimer ??= this.#options.clock.after(limits.remoteForgetMs, () => this.#flush());
@@ -93,7 +93,7 @@ export class KeptRuns {
     });
   }
 
-  /** Throws when the machine cannot be reached; what it could not write is written the next time. */
+  /** Throws when the machine cannot be reached; the next call writes what this one could not. */
   async write(): Promise<void> {
     while (this.#toForget.size > 0) {
       const some = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);

@@ -35,7 +35,7 @@ const who = (process: string, over: Partial<Parameters<NodeNames["claim"]>[0]> =
   ...over,
 });
 
-test("a restarted worker is told by what its process looks like, not by the order of arrival", async () => {
+test("a restarted worker is recognized by its user, directory and command line, not by the order of arrival", async () => {
   const named = ["a", "b", "c"].map((likeness, at) => ({
     name: at === 0 ? "gs-blue-1" : `gs-blue-1-${at + 1}`,
     likeness,
@@ -77,7 +77,7 @@ test("programs on one machine at the same time have one each, and find it again"
   expect(await names.claim(who("a"), new AShell())).toBe("gs-blue-1");
 });
 
-test("a process that comes anew ends its old link at once", async () => {
+test("a process that connects again ends its old link at once", async () => {
   const names = new NodeNames();
   const [old, anew] = [new AShell(), new AShell()];
   await names.claim(who("a"), old);

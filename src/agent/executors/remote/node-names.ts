@@ -10,13 +10,13 @@ interface Holder extends Who {
 }
 
 /**
- * Which node a far end speaks for. A machine has one name, however often the program there connects
- * anew; several programs on it at the same time have one each: gs-blue, gs-blue-2. Where another
- * machine of that host name was first, a part of its identity is added: gs-blue-3fa1c2.
+ * The node name of a remote worker. A machine has one name, however often the program there reconnects;
+ * several programs on it at the same time have one each: gs-blue, gs-blue-2. If another machine with
+ * that host name was first, the name has a part of the machine's identity: gs-blue-3fa1c2.
  *
- * Several programs on a machine are told apart before the order in which they come: by process, then by
- * what the process looks like, which a restart does not change. The machine's disk remembers both, because
- * the files of a node's runs are there under its name.
+ * Several programs on a machine are distinguished by process, then by the likeness of the process, which a
+ * restart does not change, and only then by the order in which they connect. The machine's disk holds both,
+ * because the files of a node's runs are there under its name.
  */
 export class NodeNames {
   readonly #holders = new Map<string, Holder>();
@@ -103,7 +103,7 @@ export class NodeNames {
   }
 }
 
-/** What a host is called may hold anything. */
+/** A host name may contain any character. */
 function baseOf(hostname: string): string {
   const plain = hostname
     .toLowerCase()

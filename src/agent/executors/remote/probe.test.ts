@@ -22,7 +22,7 @@ const told = [
 const probe = (...lines: readonly string[]) => parseProbe(`${lines.join("\n")}\n`);
 const without = (word: string): string[] => told.filter((line) => !line.startsWith(`${word} `));
 
-describe("what a machine tells of itself", () => {
+describe("the probe of a machine", () => {
   test("all of it", () => {
     expect(probe(...told)).toMatchObject({
       hostname: "blue",
@@ -34,7 +34,7 @@ describe("what a machine tells of itself", () => {
     });
   });
 
-  test("what its process looks like, and which nodes others there spoke for", () => {
+  test("the likeness of its process, and the nodes of other workers there", () => {
     const { likeness } = probe(...told);
     expect(likeness).toMatch(/^[0-9a-f]{16}$/);
     expect(probe("in /srv/a", ...told).likeness).not.toBe(likeness);
@@ -66,7 +66,7 @@ describe("what a machine tells of itself", () => {
     expect(probe(...lines, ...told).amounts).toEqual({ cpu, memory });
   });
 
-  test("one that cannot run tasks is refused with what it lacks", () => {
+  test("a machine that cannot run tasks is refused with the missing programs", () => {
     const lacking = ["missing setsid", "missing base64", ...told];
     expect(() => probe(...lacking)).toThrow("programs needed to run tasks there: setsid, base64");
     expect(() => probe(...without("directory"))).toThrow("/var/tmp, /tmp or /dev/shm");
@@ -82,7 +82,7 @@ describe("this machine", () => {
   const ask = () => parseProbe(execFileSync("/bin/sh", ["-c", PROBE, installation]).toString());
   const here = ask();
 
-  test("remembers which process spoke for a node", () => {
+  test("remembers which process was the worker of a node", () => {
     const file = join(here.place.directory, "gs-blue-2.worker");
     execFileSync("/bin/sh", ["-c", NOTE_WORKER, file, formatWorker(here)]);
     const { named, likeness, process: asking } = ask();

@@ -8,15 +8,15 @@ import type { RemotePlace } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
 import { PROBE } from "./scripts/probe-script.ts";
 
-/** What a far machine is, as it tells itself. */
+/** A remote machine, as its probe describes it. */
 export interface ProbedMachine {
   readonly hostname: string;
   /** The same for every program on it, across restarts of both. */
   readonly identity: string;
   readonly bootId: string;
-  /** Which process we speak to: pid and start time, with the boot. */
+  /** The process of the worker: pid and start time, with the boot. */
   readonly process: string;
-  /** What it looks like, the same when it is restarted: user, working directory, command line. */
+  /** Its likeness, the same after a restart: user, working directory, command line. */
   readonly likeness: string;
   /** Nodes that processes there have spoken for, as noted on its disk. */
   readonly named: readonly NamedWorker[];
@@ -27,7 +27,7 @@ export interface ProbedMachine {
   readonly place: RemotePlace;
 }
 
-/** The process that last spoke for a node of this name. */
+/** The process that was last the worker of the node with this name. */
 export interface NamedWorker {
   readonly name: string;
   readonly process: string;
@@ -35,8 +35,8 @@ export interface NamedWorker {
 }
 
 /**
- * Asks what it is. `installation` keeps the runs of different servers apart. Throws `unavailable`
- * when it does not answer, and `conflict` when it lacks what is needed to run anything there.
+ * Probes the machine. `installation` keeps the runs of different servers apart. Throws `unavailable`
+ * when it does not answer, and `conflict` when it lacks a program that runs need.
  */
 export async function probeMachine(
   shell: RemoteShell,
@@ -91,7 +91,7 @@ export function parseProbe(text: string): ProbedMachine {
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Of a node that this process speaks for, on one line. */
+/** The worker of a node, on one line. */
 export const formatWorker = ({ likeness, process }: ProbedMachine): string =>
   `${likeness} ${process}`;
 

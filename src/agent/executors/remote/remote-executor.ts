@@ -22,10 +22,9 @@ export interface RemoteExecutorOptions {
 }
 
 /**
- * Runs work on a machine that is reached through somebody else's program (see RemoteShell). All that
- * must survive is on that machine's disk (see run-scripts.ts): a new executor over another link finds it
- * there. What the far end tells is welcome, and nothing depends on it: runs of which nothing was
- * heard for a while are looked at.
+ * Runs work on a machine through a worker of another product (see RemoteShell). All that must survive is on
+ * that machine's disk (see run-scripts.ts): a new executor over another link finds it there. Nothing
+ * depends on the worker's reports: the executor polls runs that have sent none for a while.
  */
 export async function createRemoteExecutor(options: RemoteExecutorOptions): Promise<Executor> {
   const runs = new RemoteRuns(options);
@@ -37,7 +36,7 @@ export async function createRemoteExecutor(options: RemoteExecutorOptions): Prom
     stop: (id) => runs.stop(id),
     forget: (id) => runs.forget(id),
     known: () => runs.known(),
-    queued: () => [], // what is started begins at once
+    queued: () => [], // started runs begin at once
     ahead: {
       hold: (request) => runs.hold(request),
       next: (ended) => runs.next(ended),

@@ -24,7 +24,7 @@ export class RemoteMachine {
     this.#link = parts.link;
   }
 
-  /** Puts there what starts runs; what earlier links have sent does not begin any more. Throws `conflict` when it cannot be kept there. */
+  /** Installs the start script; runs that earlier links sent no longer begin. Throws `conflict` when the machine cannot store it. */
   async install(): Promise<void> {
     if ((await this.#told(installCommand(this.#place, this.#link))) === "all\n") return;
     const { directory } = this.#place;

@@ -116,7 +116,7 @@ export class RemoteRuns {
     return this.#options.clock.nowMs();
   }
 
-  /** Writes the scripts that start runs there anew, and runs some of them. */
+  /** Writes the start scripts there again, and runs some of them. */
   async probe(): Promise<void> {
     await this.#machine.install();
     await this.#machine.survey([], this.#nowMs);
@@ -259,7 +259,7 @@ export class RemoteRuns {
     this.#alarm.wakeBy(run.lookAtMs);
   }
 
-  /** Looks at runs that nothing was heard of for a while. One look at a time, however long it takes. */
+  /** Polls runs without a report for a while. One poll at a time, however long it takes. */
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -319,8 +319,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Its machine has nothing of it. If nothing ever was there, it did not begin, and may be sent again.
-   * Otherwise somebody has removed its files, and it may go on: its end is waited for.
+   * Its machine has no files of it. If it never had any, the run did not begin, and may be sent again.
+   * Otherwise its files were removed, and the run may be active: the executor waits for its end.
    */
   #missing(run: RemoteRun): void {
     const { state } = run;
@@ -342,7 +342,7 @@ export class RemoteRuns {
     }
   }
 
-  /** Somebody may have removed the scripts that start runs there. */
+  /** The start scripts may have been removed there. */
   async #sendOnceMore(run: RemoteRun, { request, attempt }: StartCommand): Promise<void> {
     if (attempt === "second") {
       return this.#refuse(run, { kind: "node-fault", message: NOTHING_BEGAN });
@@ -364,7 +364,7 @@ export class RemoteRuns {
   #running(run: RemoteRun): void {
     run.heard(this.#nowMs);
     if (!run.begin()) return;
-    // After the end of the run before it, which is told of later, too.
+    // After the report of the end of the run before it, which waits for the journal, too.
     this.#ledger.after(() => run.state.kind !== "ended" && this.#ledger.notify(run));
   }
 

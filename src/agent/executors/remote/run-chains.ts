@@ -32,7 +32,7 @@ interface HeldRun {
 
 /**
  * Runs that the agent holds ahead, and the chains that some of them were sent in. A held run in a
- * chain may have begun, and nobody knows yet.
+ * chain may have begun without a report yet.
  */
 export class RunChains {
   /** In the order in which they came. */

@@ -57,7 +57,7 @@ describe("a run's file", () => {
     expect(rebooted).toMatchObject({ startedAtMs: 5_000, endedAtMs: 5_000 });
   });
 
-  test("without its last line goes on, and nothing is no file", () => {
+  test("without its last line is active, and an empty text is no file", () => {
     expect(parseRunFile(begun, false)).toMatchObject({ terms, report: undefined });
     expect(parseRunFile([...begun, "ended 12.50 0"], false)?.report).toBeUndefined();
     expect(parseRunFile(["claimed"], false)).toMatchObject({ isOnlyClaimed: true });

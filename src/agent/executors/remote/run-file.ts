@@ -42,17 +42,17 @@ export const NO_TERMS: RemoteRunTerms = {
 
 type Ended = Extract<RunReport, { kind: "ended" }>;
 
-/** What a far machine tells of one run. */
+/** The state of one run, as its remote machine has it. */
 export interface RunFile {
   readonly terms: RemoteRunTerms | undefined;
   /** Undefined: it has not begun. In a chain, later than it was sent. */
   readonly startedAtMs: number | undefined;
   /** Claimed by a wrapper that has not said yet who it is. */
   readonly isOnlyClaimed: boolean;
-  /** Undefined: it goes on. */
+  /** Undefined: it is active. */
   readonly report: Ended | undefined;
   readonly bytes: number;
-  /** Its directory is as empty as it was given to it. */
+  /** The run has left its directory as empty as it was. */
   readonly isClean: boolean;
   /** How its output begins. */
   readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
@@ -121,7 +121,7 @@ function numbersOf(lines: readonly string[], word: string): number[] | undefined
   return line?.split(" ").slice(1).map(Number);
 }
 
-/** Once a stop was asked for, or the time was up, that is how it ended, whatever it made of it. */
+/** After a stop order or the time limit, that is the end of the run, whatever its command did then. */
 function endOf(
   lines: readonly string[],
   { program, work }: RemoteRunTerms,

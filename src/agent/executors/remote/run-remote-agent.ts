@@ -19,11 +19,11 @@ import { createRemoteExecutor } from "./remote-executor.ts";
 
 export interface RemoteAgentOptions {
   readonly names: NodeNames;
-  /** Of this server, kept with its data: by it nodes are known again, and runs are kept apart. */
+  /** Of this server, stored with its data: it identifies nodes again, and keeps runs of different servers apart. */
   readonly secret: string;
   readonly cluster: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What the program is that we speak to; nodes tell it. */
+  /** The program of the worker; shown with the node. */
   readonly program: string;
   readonly connect: (shell: RemoteShell) => ConnectLink;
   readonly onHeads?: RemoteExecutorOptions["onHeads"];
@@ -33,8 +33,8 @@ export interface RemoteAgentOptions {
 }
 
 /**
- * Speaks for a far machine, as an agent on it would, until its link is over. One that cannot run
- * tasks is told why, and turned away.
+ * Is the agent of a remote machine until its link ends. It refuses a machine that cannot run tasks,
+ * with the reason.
  */
 export async function runRemoteAgent(
   shell: RemoteShell,
@@ -103,7 +103,7 @@ async function serve(
   }
 }
 
-/** For whoever looks after a restart of the worker, or of the server: names are given by it. */
+/** Read after a restart of the worker or of the server, to assign the same name. */
 async function noteWorker(shell: RemoteShell, machine: ProbedMachine, name: string): Promise<void> {
   const { place } = machine;
   const file = join(place.directory, `${name}.worker`);

@@ -82,7 +82,7 @@ describe("a run on a remote machine", () => {
     expect(unreported.report).toBe(report);
   });
 
-  test("is looked at sooner when nobody will report its end, and not while it is being stopped", () => {
+  test("is polled sooner when no command will report its end, and not while it is being stopped", () => {
     const patience = (...path: RemoteRunState["kind"][]): number => aRun(...path).patienceMs;
     expect(patience("answered")).toBeLessThan(patience());
     expect(patience("seen", "found")).toBeLessThan(patience("seen"));

@@ -5,9 +5,9 @@ import { runKey } from "../../runs/run-key.ts";
 import type { RemoteRunTerms } from "./run-file.ts";
 
 /**
- * What is known here of a run on a remote machine. Two things are learnt independently: whether the
+ * The state of a run on a remote machine. The executor learns two things independently: whether the
  * machine has files of the run, and whether the command that started it has answered. After the answer
- * nobody reports the end: it is looked for.
+ * nothing reports the end: the executor polls for it.
  *
  *             nothing there: sent again
  *                  +---+
@@ -42,7 +42,7 @@ export interface StartCommand {
   readonly attempt: "first" | "second";
 }
 
-/** What a run that has ended left on its machine. */
+/** The leftovers of an ended run on its machine. */
 export type RemoteRemains =
   /** It was rejected before it was sent. */
   | { readonly kind: "nothing" }
@@ -72,7 +72,7 @@ export class RemoteRun {
   #heardAtMs = 0;
   #sentAtMs = 0;
   #startedAtMs: number;
-  /** Others wait for its end in the same chain: how it stands is asked sooner. */
+  /** Others wait for its end in the same chain: it is polled sooner. */
   isFollowed = false;
   /** When it has ended in a chain: what kind of run may have its place, and which one has it. */
   freed: { readonly kind: string; readonly follower: RunId | undefined } | undefined;
@@ -130,12 +130,12 @@ export class RemoteRun {
     return this.#sentAtMs;
   }
 
-  /** It was sent, or something was heard of it. */
+  /** It was sent, or a report of it arrived. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
   }
 
-  /** When it must be looked at if nothing is heard of it; a stop looks for itself. */
+  /** When to poll it if no report arrives; a stop polls by itself. */
   get lookAtMs(): number {
     return this.#heardAtMs + this.patienceMs;
   }
@@ -148,7 +148,7 @@ export class RemoteRun {
         return this.isFollowed ? limits.remoteChainMs : limits.remoteSurveyMs;
       case "answered":
       case "found":
-        return limits.remoteFoundMs; // nobody will report its end
+        return limits.remoteFoundMs; // nothing will report its end
       case "stopping":
       case "ended":
         return Number.POSITIVE_INFINITY;

@@ -42,7 +42,7 @@ export function parseNodes(output: string): readonly SlurmNode[] {
   });
 }
 
-/** Values have no blanks but that of OS, which nobody asks for. */
+/** Values have no blanks, except that of OS, which the agent does not use. */
 const fieldOf = (line: string, name: string): string =>
   new RegExp(`(?:^|\\s)${name}=(\\S*)`).exec(line)?.[1] ?? "";
 

@@ -45,7 +45,7 @@ export const sacctFor = (ids: readonly string[]): readonly string[] => [
   `--jobs=${[...new Set(ids.map((id) => id.split("_")[0]))].join(",")}`,
 ];
 
-/** For jobs of which squeue knows no more. */
+/** For jobs that squeue no longer lists. */
 export const sacctSince = (start: string): readonly string[] => [
   ...SACCT,
   `--user=${process.getuid?.() ?? 0}`,

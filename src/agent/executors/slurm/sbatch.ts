@@ -8,7 +8,7 @@ import { INDEX } from "../../lower/scheduler.ts";
 export interface SlurmChoices {
   readonly partition?: string | undefined;
   readonly account?: string | undefined;
-  /** Added to every sbatch, after ours: what is said twice counts as said here. */
+  /** Added to every sbatch after the agent's own options, so that these win. */
   readonly extraArgs?: readonly string[] | undefined;
 }
 

@@ -88,7 +88,7 @@ echo 1$me`,
     expect(calls).toBeLessThanOrEqual(limits.lowerCommandsAtOnceMax);
   });
 
-  test("hands the script over on stdin and gives an id for each element", async () => {
+  test("passes the script on stdin and returns an id for each element", async () => {
     program("sbatch", "echo 42");
     expect(await submitOne(job)).toEqual(["42"]);
     expect(readFileSync(join(directory, "sbatch.stdin"), "utf8")).toBe(job.script);
@@ -111,7 +111,7 @@ echo 1$me`,
 });
 
 describe("poll", () => {
-  test("asks squeue once for all, and sacct for what it does not know", async () => {
+  test("asks squeue once for all jobs, and sacct for those that squeue does not list", async () => {
     program("squeue", says("1|RUNNING|None|0|100|NONE|x|\n9|RUNNING|None|0|100|NONE|x|"));
     program("sacct", says("2|COMPLETED|0:0|100|101|"));
     expect(await slurm.poll(["1", "2", "3"])).toEqual(
@@ -142,7 +142,7 @@ describe("poll", () => {
     expect(called("sacct").filter((each) => each.startsWith("--jobs="))).toEqual(["--jobs=1"]);
   });
 
-  test("while accounting does not answer nothing is given up", async () => {
+  test("no job is given up while accounting does not answer", async () => {
     program("squeue", says("1|RUNNING|None|0|100|NONE|x|"));
     program("sacct", "echo 'sacct: error: Unable to contact slurmdbd' >&2; exit 1");
     const states = await slurm.poll(["1", "2"]);
@@ -222,18 +222,18 @@ describe("cancel", () => {
 
 describe("a command of the scheduler", () => {
   const bounds = { env: { PATH: process.env["PATH"] } };
-  test("that hangs is killed, with what it started", async () => {
+  test("that hangs is killed, with its children", async () => {
     const run = runCommand("sh", ["-c", "sleep 100 & sleep 100"], { ...bounds, timeoutMs: 50 });
     await expect(run).rejects.toMatchObject({
       code: "unavailable",
       message: "sh did not answer in 50 ms",
     });
   });
-  test("that says too much is given up", async () => {
+  test("that prints too much is killed", async () => {
     const run = runCommand("sh", ["-c", "yes"], { ...bounds, outputBytesMax: 1_000 });
     await expect(run).rejects.toMatchObject({ message: "sh said more than 1000 bytes" });
   });
-  test("that is not there, or does not read what it is given", async () => {
+  test("that is missing, or does not read its input", async () => {
     const run = runCommand("no-such-program", [], bounds);
     await expect(run).rejects.toMatchObject({ message: "no-such-program cannot be run" });
     const input = "x".repeat(1_000_000);

@@ -63,7 +63,7 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
 
     writesIntoOutput: () => false,
 
-    // What one process gets is not handed on to srun by itself in every version.
+    // Not every version passes the resources of one process on to srun.
     launcher: ({ processes, coresPerProcess }) => [
       "srun",
       `--ntasks=${processes}`,

@@ -53,7 +53,7 @@ const machineOf = (node: SlurmNode): MachineFacts => ({
   metadata: Object.fromEntries(node.features.map((name) => [`feature.${name}`, true])),
 });
 
-/** `states` are those of the queue, short: PD for what waits, R for what runs. */
+/** `states` are short states of the queue: PD for pending jobs, R for running ones. */
 export function observationOf(
   nodes: readonly SlurmNode[],
   states: readonly string[],

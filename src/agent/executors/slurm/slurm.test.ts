@@ -86,7 +86,7 @@ describe("sbatch", () => {
     });
   }
 
-  test("what the operator chose comes last", () => {
+  test("the operator's options come last", () => {
     const choices = { partition: "gpu", account: "phys", extraArgs: ["--qos=low", "--requeue"] };
     const last = ["--partition=gpu", "--account=phys", "--qos=low", "--requeue"];
     expect(sbatchArgs(aJob(), choices).slice(-4)).toEqual(last);
@@ -287,7 +287,7 @@ describe("what Slurm's commands print", () => {
     expect(nodes.map(({ gpus }) => gpus)).toEqual([4, 0, 0, 0, 3]);
   });
 
-  test("what is free is what usable nodes have left", () => {
+  test("free capacity is what usable nodes have left", () => {
     expect(observationOf(parseNodes(NODES), ["PD", "R", "R", "CG", ""])).toEqual({
       state: {
         nodes_total: 5,
@@ -304,7 +304,7 @@ describe("what Slurm's commands print", () => {
   });
 });
 
-test("jobs get neither the variables of the agent's own Slurm job nor its settings", () => {
+test("jobs do not inherit the variables of the agent's own Slurm job or its settings", () => {
   const user = { HOME: "/home/ada", USER: "ada", SHELL: "/bin/sh" };
   const env = { ...user, PATH: "/bin", SLURM_CONF: "/c", SLURM_JOB_ID: "5", BUSBAR_KEY: "secret" };
   expect(slurmEnv(env)).toEqual({ ...user, PATH: "/bin", SLURM_CONF: "/c" });

@@ -24,7 +24,7 @@ export interface CreateSlurmOptions extends SlurmChoices {
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A cluster that Slurm runs: its executor, and what it has. */
+/** A Slurm cluster: its executor, and the source of its nodes and state. */
 export async function createSlurm(
   options: CreateSlurmOptions,
 ): Promise<{ readonly executor: Executor; readonly source: ClusterSource }> {

@@ -66,7 +66,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 const isNeverSatisfied = (reason: string): boolean => reason === "DependencyNeverSatisfied";
 
-/** What a job's state means to us. A word that we do not know is no end. */
+/** The meaning of a Slurm job state. An unknown state is no end. */
 export function toLowerState(job: SlurmJob, nowMs: number): LowerState {
   if (job.state === "PENDING" && isNeverSatisfied(job.reason)) {
     return { kind: "ended", startedAtMs: undefined, endedAtMs: nowMs, end: SKIPPED };

@@ -13,7 +13,7 @@ export interface SharesBelow {
 }
 
 const READY = "connected";
-/** Changes that are told ahead: enough to foresee the end of a share. */
+/** Number of future changes that the agent sends: enough to foresee the end of a share. */
 const TOLD_CHANGES = 16;
 
 interface Edge {
@@ -25,9 +25,9 @@ interface Edge {
 }
 
 /**
- * The edges of a site as one node. While it would take another share, its power is that of the edges that are free; of a site
- * whose edges are all busy 1 W, so that others go first and it still gets its part where there are no others. While it would
- * take none, it is the power of all: without any the shares are taken back.
+ * The edges of a site as one node. While it would accept another share, its power is that of the free edges. If all edges are
+ * busy it is 1 W, so that other sites come first and this one still gets shares where there are no others. While it would
+ * accept none, its power is that of all edges: the server takes back the shares of a node without power.
  */
 export function powerOfSite(nodes: readonly EdgeBelow[], shares: SharesBelow): Power {
   const edges = nodes.flatMap(toEdge);
@@ -69,7 +69,7 @@ function toEdge(node: EdgeBelow): Edge[] {
   if (power === undefined || watts === 0) return [];
   const isReady = state === READY;
   if (!isReady && power.shares === 0) return [];
-  const sharesMax = Math.max(1, power.sharesMax); // an older Busbar says neither of both
+  const sharesMax = Math.max(1, power.sharesMax); // an older Busbar sends neither
   return [{ watts, isReady, isFree: isReady && power.shares < sharesMax, node }];
 }
 

@@ -3,16 +3,16 @@ import { stateName } from "../../../../client/state.ts";
 import type { RunEnd } from "../../../../ports/executor.ts";
 import { type EndTerms, newsOf, type TaskNews } from "../task-news.ts";
 
-/** As much of a job below as is told of the share that it is. */
+/** The fields of a job below that describe its share. */
 export type ShareBelow = Pick<
   Job,
   "state" | "startedAtMs" | "endedAtMs" | "reason" | "usage" | "energy"
 >;
 
 /**
- * What a job with energy below says of the share above that it is. How far it is follows from its energy, which counts what
- * its own edges have told, lost ones included: what is durable below counts above. Of one that failed the shares below that
- * failed say why.
+ * Derives the state of a share from the job with energy below. Its progress follows from the job's energy, which counts the
+ * reports of its own edges, lost ones included: durable progress below counts above. The reason of a failed job comes from
+ * its failed shares.
  */
 export function newsOfShare(
   job: ShareBelow,

@@ -78,7 +78,7 @@ test("is that of its shares, one after the other, from any place on, whatever is
   );
 });
 
-test("what a share writes comes when those before it have ended; it ends with the job", async () => {
+test("the output of a share follows when those before it have ended; it ends with the job", async () => {
   const [first, second] = [
     { text: "one\n", hasEnded: false },
     { text: "two\n", hasEnded: true },

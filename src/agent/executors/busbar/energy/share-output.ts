@@ -3,7 +3,7 @@ import { limits } from "../../../../limits.ts";
 import type { OutputPart } from "../../../../ports/executor.ts";
 import type { SiteApi } from "../site-api.ts";
 
-/** What was read of the output of one task below; `isAll`: nothing follows as yet. */
+/** A piece of the output of one task below; `isAll`: nothing follows as yet. */
 export interface ReadPart {
   readonly part: Omit<OutputPart, "eof">;
   readonly isAll: boolean;
@@ -32,8 +32,8 @@ export class KnownSizes {
 }
 
 /**
- * The output of a share above: of the tasks below that it was split into, one after the other, in the order in which they
- * were made. What a later one writes comes when those before it have ended.
+ * The output of a share above: that of its tasks below, one after the other, in the order in which they were made. The output
+ * of a later task follows when those before it have ended.
  */
 export async function readShareOutput(
   jobId: string,

@@ -108,7 +108,7 @@ test("two agents have a part each of the runs of a site, also after a restart", 
   ).toMatchObject([[{ jobId: 1 }], [{ jobId: 2 }]]);
   await runs.close();
 
-  // While nobody looked, one ended and the other got further.
+  // While no agent ran, one ended and the other progressed.
   site.used("100", 200);
   site.tell("101", State.SUCCEEDED);
   told = [];
@@ -124,12 +124,12 @@ test("two agents have a part each of the runs of a site, also after a restart", 
   expect(site.submissions).toHaveLength(1);
 });
 
-test("an answer that was missed is asked for with the same key: no energy is below twice", async () => {
+test("after a missed answer the agent submits with the same key: no energy is below twice", async () => {
   const { runs, shares } = await open();
   site.answering = new Promise(() => undefined);
   shares.start(aRun(1, 400));
   await clock.pass(10);
-  await runs.close(); // the job is below, and nobody heard of it
+  await runs.close(); // the job is below, and the agent has no answer
   site.answering = Promise.resolve();
   await open();
   await clock.pass(10);
@@ -149,7 +149,7 @@ test("one that is stopped is cancelled below, and says how far it came", async (
   expect(told.at(-1)).toBe("shares: 1 stopped at 15 %");
 });
 
-test("one of which the site has no record has vanished: what it told counts", async () => {
+test("a share of which the site has no record has vanished: its reported energy counts", async () => {
   const { shares } = await open();
   shares.start(aRun(1, 400));
   await look();

@@ -13,7 +13,7 @@ const aPower = (active = 0) => {
 const isKnown = (power: SitePower): Promise<boolean> =>
   Promise.race([power.known.then(() => true), Promise.resolve().then(() => false)]);
 
-test("there is nothing to tell until a node has power, or a share of an earlier life goes on", async () => {
+test("the site sends no power until a node has power, or a share of an earlier process is active", async () => {
   const { power } = aPower();
   power.observing()([{ ...anEdge(5), power: undefined }]);
   expect(await isKnown(power)).toBe(false);

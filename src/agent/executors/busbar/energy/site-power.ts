@@ -2,8 +2,8 @@ import type { Power } from "../../../../core/model/node/power.ts";
 import { type EdgeBelow, powerOfSite, type SharesBelow } from "./power-of-site.ts";
 
 /**
- * What the edges of a site have, as it was last seen. A look takes time, and shares come and begin meanwhile: what it says
- * of free edges holds for the shares that there were when it began.
+ * The power of a site's edges, as last observed. An observation takes time, and shares arrive and begin meanwhile: its free
+ * edges hold for the shares that existed when it began.
  */
 export class SitePower {
   readonly #shares: () => SharesBelow;
@@ -52,7 +52,7 @@ export class SitePower {
     const { active } = this.#shares();
     const { edges, capacity } = power.site ?? { edges: 0, capacity: {} };
     const site = { edges, capacity, shares: Math.max(1, active) };
-    // Without power for long its shares would be taken back: nobody knows that it has none.
+    // The server would take back the shares of a node without power, and it is not known that it has none.
     const { changes: _, ...rest } = power;
     return { ...rest, watts: active === 0 ? 0 : Math.max(1, power.watts), site };
   }

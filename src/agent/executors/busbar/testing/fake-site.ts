@@ -19,14 +19,14 @@ interface Told {
   done: number;
 }
 
-/** A Busbar below, as far as an executor above it speaks to it. What it does not do by itself tests have it do. */
+/** A Busbar below, with the calls that an executor above it makes. Tests trigger everything that it does not do by itself. */
 export class FakeSite {
   readonly jobs = new Map<string, Told>();
   readonly cancelled: string[] = [];
   readonly submissions: string[][] = [];
   readonly watchedFrom: (bigint | undefined)[] = [];
   looks = 0;
-  /** What a submission does instead of being taken. */
+  /** Rejects a submission with this error; undefined: the site accepts it. */
   refuse: (names: readonly string[]) => AppError | undefined = () => undefined;
   /** Taken, but the answer comes when this resolves. */
   answering: Promise<void> = Promise.resolve();

@@ -145,7 +145,7 @@ export class RunGroup {
     try {
       this.#files.write(join(this.path, "cgroup.kill"), "1");
     } catch {
-      // The group is gone, and so are its processes; or the next look tells.
+      // The group is removed, and its processes have ended; otherwise the next poll shows them.
     }
   }
 
@@ -214,7 +214,7 @@ function enable(files: CgroupFiles, group: string, controller: Controller): stri
   return undefined;
 }
 
-/** Processes that are neither this one nor the one that started it. */
+/** Processes other than this one and the one that started it. */
 function strangersIn(files: CgroupFiles, group: string): readonly number[] {
   const own = new Set([process.pid, process.ppid]);
   return new RunGroup(group, files).pids.filter((pid) => !own.has(pid));

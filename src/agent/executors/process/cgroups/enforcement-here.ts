@@ -4,7 +4,7 @@ import { ownGroupOf, RunCgroups } from "./cgroups.ts";
 import type { Enforce, Enforcement } from "./enforcement.ts";
 import { decideEnforcement } from "./enforcement.ts";
 
-/** What an agent of this machine enforces. Throws `invalid_argument` when it cannot what was named. */
+/** The limits that an agent of this machine enforces. Throws `invalid_argument` when it cannot enforce a named one. */
 export function enforcementHere({
   enforce,
   cgroup: named,

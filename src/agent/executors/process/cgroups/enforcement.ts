@@ -3,7 +3,7 @@ import { AppError } from "../../../../lib/errors.ts";
 import type { Controller, RunCgroups } from "./cgroups.ts";
 import type { Launch } from "../launchers/starter.ts";
 
-/** What the operator wants enforced: what this machine can (memory, cpu by weight), or exactly these. */
+/** The limits that the operator wants enforced: all that this machine supports (memory, cpu by weight), or exactly these. */
 export type Enforce = "available" | readonly Enforceable[];
 
 /** By control groups; or memory of each process, which needs none. */
@@ -13,9 +13,9 @@ type Enforceable = Controller | "process-memory";
 export interface Enforcement {
   /** undefined: runs have no control groups. */
   readonly cgroups: RunCgroups | undefined;
-  /** "limit": memory.max is what a run asked for. */
+  /** "limit": memory.max is the requested memory of a run. */
   readonly memory: { readonly kind: "limit" } | { readonly kind: "none"; readonly why: string };
-  /** "weight": cpu.weight in proportion to what runs asked for; "quota": cpu.max. */
+  /** "weight": cpu.weight in proportion to the requested CPUs; "quota": cpu.max. */
   readonly cpu:
     | { readonly kind: "weight" | "quota" }
     | { readonly kind: "none"; readonly why: string };
@@ -33,8 +33,8 @@ export const NOTHING_ENFORCED: Enforcement = {
 };
 
 /**
- * `opened` is a text where there are no control groups: why. Throws `invalid_argument` when
- * something was asked for by name that cannot be enforced.
+ * `opened` is a text where there are no control groups: why. Throws `invalid_argument` when the
+ * operator named a limit that cannot be enforced.
  */
 export function decideEnforcement(wanted: Enforce, opened: RunCgroups | string): Enforcement {
   const cgroups = typeof opened === "string" ? undefined : opened;
@@ -70,13 +70,13 @@ const cannot = (controller: Controller, why: string): AppError =>
       (controller === "memory" ? "; process-memory needs no control groups" : ""),
   );
 
-/** One file of a control group, and what is written to it. */
+/** One file of a control group, and the text for it. */
 export type GroupWrite = readonly [file: string, text: string];
 
 const CPU_PERIOD_US = 100_000;
 const CPU_QUOTA_US_MIN = 1_000; // the kernel takes no less
 
-/** The limits of one run, from what it asked for in base units: thousandths of a cpu, bytes. */
+/** The limits of one run, from its request in base units: thousandths of a cpu, bytes. */
 export function groupWritesOf(
   { memory, cpu }: Pick<Enforcement, "memory" | "cpu">,
   needs: Readonly<Record<string, number>>,

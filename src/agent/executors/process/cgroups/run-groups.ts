@@ -32,7 +32,7 @@ export class RunGroups {
     this.#options = options;
   }
 
-  /** What a run gets; undefined: there are no groups here. */
+  /** The group of a new run; undefined: there are no groups here. */
   planOf(key: string, needs: Readonly<Record<string, number>>): GroupPlan | undefined {
     const { enforcement } = this.#options;
     if (enforcement.cgroups === undefined) return undefined;
@@ -87,7 +87,7 @@ export class RunGroups {
     }
   }
 
-  /** The group of a run of which nothing else is known. */
+  /** The group of a run that is otherwise unknown. */
   find(key: string): GroupTerms | undefined {
     const { cgroups } = this.#options.enforcement;
     return cgroups?.keys().includes(key) === true ? { path: cgroups.pathOf(key) } : undefined;

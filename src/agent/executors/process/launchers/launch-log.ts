@@ -47,7 +47,7 @@ export class LaunchLog {
   #rest = "";
   #inode: number | undefined = undefined;
 
-  /** Of an earlier life: its runs are taken up as the record names them. */
+  /** Of an earlier process: the agent adopts its runs as the record names them. */
   readonly isEarlier: boolean;
 
   constructor(directory: string, isEarlier: boolean) {
@@ -57,7 +57,7 @@ export class LaunchLog {
 
   /** Makes the directory for a new launcher. */
   static create(directory: string): LaunchLog {
-    mkdirSync(directory, { mode: 0o700 }); // its parent is gone when the data directory is
+    mkdirSync(directory, { mode: 0o700 }); // its parent is missing when the data directory was removed
     writeFileSync(join(directory, "open"), "");
     const log = new LaunchLog(directory, false);
     log.#inode = inodeOf(directory);
@@ -73,7 +73,7 @@ export class LaunchLog {
     return join(this.directory, slot);
   }
 
-  /** A run that is handed to the launcher. */
+  /** Registers a run before the launcher receives it. */
   expect(key: string, slot: string): void {
     this.runs.set(key, makeRun(key, slot));
   }
@@ -83,7 +83,7 @@ export class LaunchLog {
     rmSync(join(this.directory, "open"), { force: true });
   }
 
-  /** Reads what was recorded since the last call. */
+  /** Reads the lines that were recorded since the last call. */
   read(): void {
     let file: number;
     try {
@@ -103,7 +103,7 @@ export class LaunchLog {
     }
   }
 
-  /** Notes what the launcher said. */
+  /** Applies a line of the launcher. */
   apply(line: RecordLine | undefined): void {
     switch (line?.kind) {
       case "launcher":

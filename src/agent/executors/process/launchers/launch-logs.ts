@@ -61,7 +61,7 @@ export class LaunchLogs {
     }
   }
 
-  /** Makes its own directory again, if it is gone. */
+  /** Creates its own directory again if it is missing. */
   restore(): void {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
   }
@@ -90,7 +90,7 @@ export class LaunchLogs {
     return pids;
   }
 
-  /** A run that is about to be handed to the launcher of `log`. */
+  /** Registers a run before the launcher of `log` receives it. */
   expect(log: LaunchLog, key: string, slot: string): void {
     log.expect(key, slot);
     this.#entries.set(key, { log, run: log.runs.get(key)! });
@@ -110,7 +110,7 @@ export class LaunchLogs {
       if (!log.isEarlier) continue;
       for (const [key, run] of log.runs) {
         const known = this.#entries.get(key);
-        // A launch that one launcher was kept from beginning was handed to another.
+        // A launch that one launcher was prevented from beginning went to another.
         if (known === undefined || !hasBegun(known.run)) this.#entries.set(key, { log, run });
       }
     }
@@ -189,7 +189,7 @@ export class LaunchLogs {
     this.#remover.remove(log.directory);
   }
 
-  /** Removes what is left of launchers of earlier lives that nobody needs. */
+  /** Removes the unused files of launchers of earlier processes. */
   prune(): void {
     for (const log of this.#unheard) {
       if (log.runs.size > 0) continue;

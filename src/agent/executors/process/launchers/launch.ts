@@ -30,7 +30,7 @@ export interface LaunchPlace {
   readonly attached: Pick<AttachedRuns, "wordsBefore">;
 }
 
-/** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
+/** The launch of a run in `directory`. Throws an Error whose message is for people. */
 export function launchOf(asked: RunRequest, at: LaunchPlace): Launch {
   const { directory, tag, group, enforcement, progressFile } = at;
   const request = withContainers(asked);

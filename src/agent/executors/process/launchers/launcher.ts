@@ -14,11 +14,11 @@ export interface LauncherOptions {
   readonly spareDirectory: string;
   readonly env: Readonly<Record<string, string>>;
   onLine(line: string): void;
-  /** It is gone, or never came; called once, never from within the constructor. */
+  /** The launcher has ended, or never started; called once, never from within the constructor. */
   onGone(how: string): void;
 }
 
-/** Symbols are looked up once, not by each fork anew. Commands do not see this. */
+/** Resolves symbols once, not again in each fork. Commands do not see this. */
 const PERL_ENV = { LD_BIND_NOW: "1", PERL_DL_NONLAZY: "1" };
 
 /**
@@ -37,7 +37,7 @@ export class Launcher {
   #frames: Buffer[] = [];
   #isGone = false;
   isReady = false;
-  /** Launches of which it has said nothing yet. */
+  /** Number of launches that it has not acknowledged yet. */
   unclaimed = 0;
   heardAtMs = 0;
 
@@ -54,7 +54,7 @@ export class Launcher {
     this.#child.unref(); // a launcher does not keep an agent alive that wants to end
     for (const stream of [stdin, stdout]) {
       (stream as { unref?: () => void } | null)?.unref?.();
-      stream?.on("error", () => undefined); // its end is told by "exit"
+      stream?.on("error", () => undefined); // the event "exit" reports its end
     }
     let rest = "";
     stdout?.setEncoding("latin1").on("data", (text: string) => {
@@ -84,7 +84,7 @@ export class Launcher {
     return this.#spares.length;
   }
 
-  /** Hands a launch to a lane that has nothing to do, made when there is none; returns its number. */
+  /** Passes a launch to an idle lane, or to a new one; returns its number. */
   launch(launch: Launch): number {
     const frame = encodeLaunch(launch);
     const idle = this.#idle.pop();
@@ -123,14 +123,14 @@ export class Launcher {
     return true;
   }
 
-  /** The directories may have been made anew: spare ones are gone then. */
+  /** The directories may have been recreated: the spare ones are missing then. */
   renew(): void {
     if (this.#isGone || existsSync(this.spareDirectory)) return;
     this.#spares.length = 0;
     makeSpareDirectory(this.spareDirectory, this.#runsDirectory);
   }
 
-  /** Ends it: its lanes finish what they have, then end too. */
+  /** Ends it: its lanes finish their commands, then end too. */
   close(): void {
     if (this.#isGone) return;
     this.#flush();
@@ -152,7 +152,7 @@ export class Launcher {
   }
 }
 
-/** Only where there are runs: nothing is there when the data directory is gone, and it must show. */
+/** Only where the runs directory exists: a removed data directory must be an error. */
 function makeSpareDirectory(path: string, runsDirectory: string): void {
   statSync(runsDirectory);
   mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -13,7 +13,7 @@ export interface NativeLauncherOptions {
   onLines(lines: readonly RecordLine[]): void;
   /** It says nothing more; called once, never from within the constructor. */
   onGone(how: string): void;
-  /** The keeper is gone, so another death would lose exit codes. */
+  /** The keeper has ended, so another death would lose exit codes. */
   onKeeperGone(): void;
 }
 
@@ -94,7 +94,7 @@ export class NativeLauncher {
     this.launches += 1;
   }
 
-  /** It ends when what it runs has ended; its words are still heard. */
+  /** It ends when its commands have ended; the agent still reads its reports. */
   retire(): void {
     if (this.#isClosed) return;
     this.#flush();

@@ -35,7 +35,7 @@ interface Pending {
 interface Worker {
   readonly launcher: NativeLauncher;
   readonly pending: Map<string, Pending>;
-  /** Of `pending`, those of which nothing was heard. */
+  /** Number of `pending` launches that the launcher has not acknowledged. */
   unacknowledged: number;
   heardAtMs: number;
 }
@@ -45,9 +45,9 @@ interface Worker {
  *
  * - A launcher has a bounded number of launches that it has not acknowledged. The rest waits here,
  *   where a stop removes it at once. So the machine sets the pace.
- * - A launcher is given up when it has ended, or when it owes acknowledgements and has said nothing
- *   for a long time. It is never killed: first it is kept from beginning anything (LaunchLog.close),
- *   then its record tells which launches it has begun. Those go on; the others go to another one.
+ * - The starter gives up a launcher that has ended, or that owes acknowledgements and has sent nothing
+ *   for a long time. It never kills one: first it prevents further launches (LaunchLog.close), then it
+ *   reads from the record which launches have begun. Those continue; the others go to another launcher.
  */
 export class NativeStarter implements ProcessStarter {
   readonly #options: NativeStarterOptions;
@@ -94,7 +94,7 @@ export class NativeStarter implements ProcessStarter {
     return true;
   }
 
-  /** Launchers hold their directories open; those of the old ones go on with what they have. */
+  /** Launchers hold their directories open; the old ones continue with their launches. */
   renew(): void {
     this.#failures = 0;
     for (const worker of this.#workers) if (!worker.launcher.log.isThere) this.#retire(worker);
@@ -111,7 +111,7 @@ export class NativeStarter implements ProcessStarter {
     this.#options.fallback.close();
   }
 
-  /** Hands over what launchers have room for. */
+  /** Passes launches to launchers that accept more. */
   #pump(): void {
     this.#fill();
     for (const [key, pending] of this.#queue) {
@@ -160,7 +160,7 @@ export class NativeStarter implements ProcessStarter {
     try {
       while (this.#workers.length < wanted && !this.#isClosed) this.#addWorker();
     } catch (error) {
-      // The fallback tells what is wrong of each launch that it cannot start.
+      // The fallback reports the error of each launch that it cannot start.
       this.#options.logger.warn({ error: describeChain(error) }, "a launcher could not be made");
       this.#failures += 1;
     }
@@ -225,21 +225,21 @@ export class NativeStarter implements ProcessStarter {
     const isStopMarked = run?.isStopMarked ?? false;
     const { outcome, outputBytes, atMs: endedAtMs, usage } = line;
     if (!isStopMarked && outcome.kind === "not-executed" && outcome.why === "stopped") {
-      // It was kept from beginning: its launcher was given up, or another agent took over.
+      // The launch was prevented: its launcher was given up, or another agent took over.
       if (this.#retired.has(worker)) this.#handAgain(pending);
       else pending.onGone({ kind: "node-fault", message: "its launcher was closed" });
       return;
     }
     const hasFiles = run?.hasFiles ?? true;
     const isClean = line.isClean && !isStopMarked;
-    // Only now: what a stop needs to know is read from the log.
+    // Only now: a stop reads from the log.
     pending.onGone({ kind: "ended", outcome, outputBytes, isClean, hasFiles, endedAtMs, usage });
     if (hasFiles) return;
     this.#options.logs.drop(key);
     launcher.addSpare(pending.slot);
   }
 
-  /** It takes no more launches; those it has it begins, and their ends are heard. */
+  /** The launcher accepts no more launches; it begins those that it has, and reports their ends. */
   #retire(worker: Worker): void {
     if (!this.#workers.includes(worker)) return;
     this.#workers = this.#workers.filter((other) => other !== worker);

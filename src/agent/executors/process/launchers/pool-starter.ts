@@ -34,7 +34,7 @@ interface Asked {
   readonly attempt: number;
 }
 
-/** A launch that was handed to a lane, until the lane tells what became of it. */
+/** A launch that a lane has, until the lane reports its outcome. */
 interface Pending extends Asked {
   readonly launcher: Launcher;
   readonly lane: number;
@@ -46,10 +46,10 @@ interface Pending extends Asked {
  *
  * - A launcher has a bounded number of launches that no lane has begun. The rest waits here, where a
  *   stop removes it at once. So the machine sets the pace.
- * - A launcher that dies, or that owes an answer and has said nothing for a long time, is replaced; it
- *   is not killed, for it may be merely slow. First what it prepared is moved away, so that its lanes
- *   can claim nothing any more; then each of its launches either was claimed, and is looked after by
- *   its state file, or is handed to another launcher.
+ * - The starter replaces a launcher that dies, or that owes an answer and has sent nothing for a long time.
+ *   It does not kill it, because it may be merely slow. First the starter moves its prepared directories
+ *   away, so that its lanes can claim no more runs. Then each of its launches either was claimed, and is
+ *   watched by its state file, or goes to another launcher.
  */
 export class PoolStarter implements ProcessStarter {
   readonly #options: PoolStarterOptions;
@@ -98,7 +98,7 @@ export class PoolStarter implements ProcessStarter {
     this.#options.fallback.close();
   }
 
-  /** Hands over what launchers have room for. */
+  /** Passes launches to launchers that accept more. */
   #pump(): void {
     for (const [key, asked] of this.#queue) {
       this.#fill();
@@ -212,7 +212,7 @@ export class PoolStarter implements ProcessStarter {
     this.#pump();
   }
 
-  /** Its lane is gone, or can claim nothing any more. */
+  /** Its lane has ended, or can claim no more runs. */
   #settle(pending: Pending): void {
     const { launch, onGone, onStarted, attempt } = pending;
     this.#forget(pending);

@@ -140,7 +140,7 @@ export class SpawnStarter implements ProcessStarter {
   }
 }
 
-/** Returns the working directory. What is there already is another wrapper's: it has the claim. */
+/** Returns the working directory. An existing one belongs to another wrapper, which has the claim. */
 function makeDirectories({ directory, cwd, script }: Launch): string {
   const work = join(directory, "work");
   for (const path of cwd === undefined ? [directory, work] : [directory]) makeOne(path);
@@ -149,7 +149,7 @@ function makeDirectories({ directory, cwd, script }: Launch): string {
   return cwd ?? work;
 }
 
-/** Not its parents: those are gone when the data directory is, and somebody must know. */
+/** Does not make parents: they are missing when the data directory was removed, which must be an error. */
 function makeOne(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -174,7 +174,7 @@ function argvOf({ env, argv }: Launch): readonly string[] {
   return byEnv.length === 0 ? argv : ["/usr/bin/env", ...byEnv, ...argv];
 }
 
-/** Node throws some of these and emits others. What is spawned is our shell, not the work. */
+/** Node throws some of these and emits others. The spawned program is the wrapper's shell, not the work. */
 function couldNotStart(error: unknown, cwd: string): Gone {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const message = MESSAGES[code];

@@ -40,26 +40,26 @@ export type Gone =
       readonly hasFiles: boolean;
       /** By the wrapper's own clock; undefined: just now. */
       readonly endedAtMs: number | undefined;
-      /** What the command used; undefined: the wrapper could not measure it. */
+      /** The usage of the command; undefined: the wrapper could not measure it. */
       readonly usage: Usage | undefined;
     }
-  | { readonly kind: "gone"; readonly how: string } // what there is to know stands in the state file
+  | { readonly kind: "gone"; readonly how: string } // the state file holds the outcome
   | { readonly kind: "could-not-start"; readonly message: string }
   /** For reasons of the machine. */
   | { readonly kind: "node-fault"; readonly message: string };
 
 /**
  * Starts commands, each in a session of its own under a wrapper that claims the run, leaves the end
- * in the state file, and outlives this process. Of two wrappers of one run only one goes on.
+ * in the state file, and outlives this process. Of two wrappers of one run only one continues.
  *
  * - `onGone` is called exactly once, never from within `start`; after `close`, never. It is called
  *   with "gone" too when another wrapper had claimed the run.
  * - `onStarted` is called at most once, before `onGone`, when the process exists: with the time it
  *   began, if the wrapper says so.
- * - Launches are handed over as fast as wrappers begin them; the others wait, however long.
- * - `cancel` removes a launch that was not handed to any wrapper yet: true, and `onGone` follows.
- * - `renew`, where there is one, is called when the directories that it uses may have been made anew: from here on what it
- *   starts uses the new ones.
+ * - Launches go to wrappers as fast as these begin them; the others wait, however long.
+ * - `cancel` removes a launch that no wrapper has yet: true, and `onGone` follows.
+ * - `renew`, where there is one, is called when the directories that it uses may have been recreated: later launches use the
+ *   new ones.
  * - `recycle` takes the directory of a run that is no longer needed and was clean, to use it for
  *   another; false: it has no use for it, and the directory stays.
  */

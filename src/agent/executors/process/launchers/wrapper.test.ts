@@ -13,7 +13,7 @@ const { EAGAIN, ENOMEM, EMFILE, ENOSPC, EIO, ESTALE, ENOENT, EACCES, E2BIG } = c
 const STAT = `42 (a) b\u0020(c) S 1 42 42 0 ${"0 ".repeat(14)}777 0 0`;
 const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;
 
-describe("what a wrapper left", () => {
+describe("the state that a wrapper recorded", () => {
   test("an empty file: taken, by whom is not known yet", () => {
     expect(parseWrapperState("")).toEqual({
       wrapper: undefined,
@@ -43,7 +43,7 @@ describe("what a wrapper left", () => {
   }
 });
 
-describe("what a wrapper measured", () => {
+describe("the usage that a wrapper measured", () => {
   const usage = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).usage;
   const cases = [
     ["exit 0\nend\n", undefined],
@@ -99,7 +99,7 @@ describe("how a run ended", () => {
     expect(endOf(signalled, stop("SIGTERM"), names)).toMatchObject({ signal: "SIGINT" });
     expect(endOf(undefined, stop("SIGKILL"), names)).toMatchObject({ signal: "SIGKILL" });
   });
-  test("what this machine lacks is no fault of the work, what the work asked for is", () => {
+  test("a fault of the machine is a node fault, a missing program or directory of the work is not", () => {
     const end = (outcome: CommandOutcome, own: Partial<EndNames> = {}) =>
       endOf(outcome, undefined, { ...names, ...own });
     const nowhere = { kind: "not-executed", why: "no-directory" } as const;

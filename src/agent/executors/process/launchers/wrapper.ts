@@ -13,8 +13,8 @@ import { parseProcessStat } from "../../../proc.ts";
  * so nothing a user wrote is ever read as shell.
  *
  * - `set -C` makes the first redirection an O_EXCL creation: of two wrappers of one run only one
- *   goes on. It says who it is (its line of /proc/self/stat), so that a later agent can tell it
- *   from a stranger with the same pid. The file is then opened again to append, because the
+ *   continues. It writes its identity (its line of /proc/self/stat), so that a later agent can tell it
+ *   from another process with the same pid. The file is then opened again to append, because the
  *   subshell below writes to it too.
  * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
  *   exit code, and what is caught is reset to default in the command.
@@ -57,7 +57,7 @@ printf 'end\\n' >&9
 [ -e "$0/stopping" ] || kill -KILL 0
 `;
 
-/** What a wrapper, shell or lane, has written so far. */
+/** The record of a wrapper, shell or lane, so far. */
 export interface WrapperState {
   /** undefined: it took the run and has not yet said who it is. */
   readonly wrapper: ProcessIdentity | undefined;
@@ -106,7 +106,7 @@ function usageIn(line: string): Usage | undefined {
   return { cpuUs: Math.round(seconds * 1e6) };
 }
 
-/** What a lane measured: CPU and wall time in us, memory in KiB, major faults. "-": nothing. */
+/** The usage that a lane measured: CPU and wall time in us, memory in KiB, major faults. "-": nothing. */
 export function parseUsage(text: string): Usage | undefined {
   if (!/^\d+,\d+,\d+,\d+$/.test(text)) return undefined;
   const [cpuUs, wallUs, maxRssKib, majorFaults] = text.split(",").map(Number);
@@ -121,7 +121,7 @@ function identityIn(line: string | undefined): ProcessIdentity | undefined {
   return stat && { pid: stat.pid, startTicks: stat.startTicks };
 }
 
-/** What dash and bash say before they give up: there is no process for the command. */
+/** The messages of dash and bash when they cannot fork: there is no process for the command. */
 const unforked = (said: readonly string[]): CommandOutcome | undefined =>
   said.some((line) => /Cannot fork|fork: Resource temporarily unavailable/.test(line))
     ? { kind: "machine-fault", errno: EAGAIN }
@@ -161,7 +161,7 @@ export function parseOutcomeLine(line: string): CommandOutcome | undefined {
   return { kind: "not-executed", why: OBSTACLES[number] ?? "not-executable" };
 }
 
-/** What a run says that was taken before any wrapper could: it never begins. */
+/** The state file of a run that the agent claimed before any wrapper: it never begins. */
 export const TAKEN = "unstarted 0\nend\n";
 
 const { ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, E2BIG, EAGAIN, EACCES } = constants.errno;
