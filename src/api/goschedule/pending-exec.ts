@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ExecOptions, Executed } from "../../ports/remote-shell.ts";
 
-/** One command on its way to a worker, or running there. Its end is told once. */
+/** One command on its way to a worker, or running there. It reports its end once. */
 export class PendingExec {
   readonly id: string;
   readonly sizeBytes: number;
@@ -26,7 +26,7 @@ export class PendingExec {
       timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, onTimeout);
   }
 
-  /** Whether this is the first time that it is told. */
+  /** Whether this is the first acknowledgement. */
   accepted(): boolean {
     if (this.#isAccepted) return false;
     this.#isAccepted = true;

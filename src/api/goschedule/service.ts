@@ -30,7 +30,7 @@ export interface GoScheduleSettings extends LinkSettings {
 export interface GoScheduleOptions extends WorkersOptions {
   readonly operations: GoScheduleAccess;
   readonly settings: GoScheduleSettings;
-  /** What is known of outputs; others may put some in. */
+  /** Known beginnings of outputs; other parts may add some. */
   readonly previews: Previews;
   readonly traffic?: Traffic | undefined;
 }
@@ -60,7 +60,7 @@ export function goScheduleService(options: GoScheduleOptions): GrpcService {
       logger,
       traffic,
       toStatus,
-      principal: GO_SCHEDULE, // nobody can show more on this wire
+      principal: GO_SCHEDULE, // this wire carries no credentials
       large: { requests: ["setTaskState", "schedule"], answers: [] },
     },
   );

@@ -23,9 +23,9 @@ const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, GoScheduleState
 };
 
 /**
- * Done is what came to an end by itself, however it went: the old system says so of every exit code
- * and of programs that are not there. Dead is what was given up; that ran into its time limit, as
- * what outlived dead_timeout.
+ * Done is a task that ended by itself with any result: the old system says so of every exit code and of
+ * missing programs. Dead is a task that the scheduler gave up, or that ran into its time limit, like one
+ * that outlived dead_timeout.
  */
 const OF_FAILURE: Readonly<Record<TaskFailure["kind"], GoScheduleState>> = {
   exited: "done",
@@ -47,7 +47,7 @@ export const taskStateOf = ({
 
 export type WorkerState = "connected" | "disconnected";
 
-/** Those that are drained or unhealthy are there: what runs on them goes on. */
+/** Drained and unhealthy nodes are connected: their tasks continue. */
 export const workerStateOf: Readonly<Record<NodeStateName, WorkerState>> = {
   connected: "connected",
   draining: "connected",

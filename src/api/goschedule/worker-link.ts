@@ -17,7 +17,7 @@ import { silentFor } from "./status.ts";
 export interface LinkSettings {
   /** Workers leave when they are asked nothing for a while: theirs is 10 s if not set otherwise. */
   readonly pingMs: number;
-  /** After this without a word from it, a worker is given up. */
+  /** After this time without a message the server gives a worker up. */
   readonly silenceMs: number;
 }
 
@@ -32,8 +32,8 @@ const ID_BYTES = 16;
 /**
  * One worker's stream, as a shell on its machine.
  *
- * - Ids of what is asked are new each time and cannot be guessed: who knows one was asked.
- * - A worker may acknowledge after it has told the end, or answer what nobody waits for any more:
+ * - Ids of requests are new each time and cannot be guessed: only the worker that received one knows it.
+ * - A worker may acknowledge after it has reported the end, or answer a request that has timed out:
  *   that is a sign of life and nothing else.
  */
 export class WorkerLink implements RemoteShell {
@@ -44,7 +44,7 @@ export class WorkerLink implements RemoteShell {
   readonly #execs = new Map<string, PendingExec>();
   /** Of execs that were sent and not acknowledged. */
   #untakenBytes = 0;
-  /** A ping that somebody waits for; all who ask meanwhile share it. */
+  /** A ping under way; all callers meanwhile share it. */
   #awaited: { readonly id: string; readonly tell: (isThere: boolean) => void } | undefined;
   #isThere: Promise<boolean> | undefined;
   readonly #over = new AbortController();
@@ -99,7 +99,7 @@ export class WorkerLink implements RemoteShell {
     if (exec?.accepted() === true) this.#untakenBytes -= exec.sizeBytes;
   }
 
-  /** What the worker told of an exec; false: nobody waits for that. */
+  /** The worker reported the end of an exec; false: it is not pending. */
   ended(id: string, executed: Executed): boolean {
     const exec = this.#forget(id);
     if (exec === undefined) return false;

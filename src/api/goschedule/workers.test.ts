@@ -67,7 +67,7 @@ const failed = (promise: Promise<unknown>): Promise<AppError> =>
     () => Promise.reject(new Error("it should have failed")),
     (error: unknown) => error as AppError,
   );
-/** What has become of a promise, without waiting for it. */
+/** The result of a promise so far, without waiting for it. */
 function watched<Value>(promise: Promise<Value>): { value?: Value; error?: unknown } {
   const seen: { value?: Value; error?: unknown } = {};
   promise.then(
@@ -84,7 +84,7 @@ async function arrived(worker: Worker): Promise<void> {
 const out = (stdout: string): Executed => ({ stdout, stderr: "" });
 
 describe("registration", () => {
-  test("the first message names the worker, who is told nothing", async () => {
+  test("the first message names the worker, and gets no answer", async () => {
     const { worker, shell } = await aWorker("5d1f");
     expect(shell).toMatchObject({ id: "5d1f", address: "127.0.0.1" });
     await settle();
@@ -130,7 +130,7 @@ describe("registration", () => {
     await aWorker("same");
   });
 
-  test("who is not wanted is told why", async () => {
+  test("a refused worker receives the reason", async () => {
     attach = (shell) => shell.close(new AppError("unavailable", "not today"));
     const worker = openWorker(client);
     worker.say("", "w");
@@ -276,7 +276,7 @@ describe("exec", () => {
     expect((await executed).stdout.length).toBe(stdout.length);
   });
 
-  test("one that takes too long is given up, and its late end is ignored", async () => {
+  test("an exec that takes too long is given up, and its late end is ignored", async () => {
     const { worker, shell } = await aWorker();
     const gaveUp = failed(shell.exec(["sleep", "9"], { timeoutMs: 2_000 }));
     const { id } = await worker.request(1);

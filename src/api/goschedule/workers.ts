@@ -10,11 +10,11 @@ import { type LinkParts, WorkerLink } from "./worker-link.ts";
 
 export interface WorkersOptions extends LinkParts {
   readonly logger: Logger;
-  /** Takes a worker that has come. What it throws ends the worker's stream. */
+  /** Attaches a worker that has connected. An error from it ends the worker's stream. */
   readonly attach: (shell: RemoteShell) => void;
 }
 
-/** The workers whose streams are open, by what they call themselves. */
+/** The connected workers, by the id that they chose. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #links = new Map<string, WorkerLink>();
@@ -43,15 +43,15 @@ export class Workers {
   }
 
   /**
-   * What a worker tells of an exec. Workers tell it once and look at no answer, so that nothing is
-   * refused: what nobody waits for (any more, or from this worker) changes nothing.
+   * A worker's report of the end of an exec. Workers send it once and ignore the answer, so the server rejects
+   * nothing: a report of an exec that is not pending, or is another worker's, changes nothing.
    */
   ended({ id, workerId, stdout, stderr }: Task): void {
     if (this.#links.get(workerId)?.ended(id, { stdout, stderr }) === true) return;
     this.#options.logger.debug({ worker: workerId, exec: id }, "an end that nobody waits for");
   }
 
-  /** Who is there under this name stays, and the second one is sent away without an error. */
+  /** The connected worker keeps the name; the stream of the second one is closed without an error. */
   #register(id: string, peer: BidiPeer<MgmtReq>): WorkerLink | undefined {
     const { goScheduleIdLengthMax: max, agentSessionsMax } = limits;
     if (id.length > max || !isPrintable(id)) {

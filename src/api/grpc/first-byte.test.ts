@@ -71,7 +71,7 @@ test("where an authority is named, callers with encryption need a certificate of
   expect(refused.code).toBe(status.UNAVAILABLE);
 });
 
-/** Encrypts what passes, and knows nothing of what it is. */
+/** Encrypts all bytes, and does not know their protocol. */
 async function startTunnel(address: string): Promise<string> {
   const port = Number(address.split(":")[1]);
   const tunnel = createServer((from) => {
@@ -96,7 +96,7 @@ test("plaintext is cut off where it is not allowed", async () => {
   expect((await failure(ask(plainClient(address)))).code).toBe(status.UNAVAILABLE);
 });
 
-test("a caller that comes and goes without a word, or with nonsense, disturbs nobody", async () => {
+test("a caller that connects and sends nothing, or nonsense, does not disturb others", async () => {
   const address = await serve();
   const port = Number(address.split(":")[1]);
   for (const words of ["", "\x16nonsense", "\x00"]) {

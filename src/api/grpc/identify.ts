@@ -9,7 +9,7 @@ export interface Arrival {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Establishes who calls, once for each request. What it throws refuses the request. */
+/** Identifies the caller, once for each request. An error rejects the request. */
 export type Identify = (arrival: Arrival) => Principal;
 
 /**

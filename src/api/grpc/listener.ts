@@ -26,7 +26,7 @@ const SOCKETS = {
   keepAliveInitialDelay: limits.tcpKeepaliveIdleMs,
 } as const;
 
-/** Listens, and hands on every connection. */
+/** Listens, and passes on every connection. */
 export async function listen(
   { address, flag }: ListenAt,
   onConnection: (socket: Socket) => void,

@@ -38,7 +38,7 @@ export interface GrpcServerOptions {
   /** Which flag says so; left out: --grpc. */
   readonly flag?: string;
   readonly services: readonly GrpcService[];
-  /** Who calls; left out: whoever has the address of the connection. */
+  /** Identifies callers; absent: by the address of the connection. */
   readonly identify?: Identify | undefined;
   /** Left out: without encryption. */
   readonly tls?: TlsFiles & {
@@ -101,7 +101,7 @@ const HTTP2 = {
   maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
 } as const;
 
-/** What becomes of connections and of what they ask for. */
+/** How the server handles connections and requests. */
 interface Serving {
   session(session: ServerHttp2Session, socket: Socket): void;
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
@@ -170,7 +170,7 @@ function servingOf({
       if (isKnown) serve(call);
     },
     session(session, socket) {
-      // Now: a connection that is gone has none, and what it asked for before is still answered.
+      // Now: a closed connection has no address, and its earlier requests still get answers.
       addresses.set(session, addressOf(`${socket.remoteAddress}:`));
       sessions.add(session);
       session.once("close", () => sessions.delete(session));

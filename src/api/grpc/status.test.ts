@@ -32,7 +32,7 @@ test("the field at fault goes along", () => {
   expect(toGrpcStatus(error).metadata["busbar-field"]).toBe("jobs[3].priority");
 });
 
-test("what is not an AppError is an internal error of which nothing leaks", () => {
+test("any other error than an AppError is an internal error, and no detail of it leaks", () => {
   const error = new Error("password in /etc/shadow");
   expect(toGrpcStatus(error)).toMatchObject({ code: status.INTERNAL, details: "internal error" });
   const wrapped = new AppError("unavailable", "open store", { cause: error });

@@ -19,9 +19,9 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
 };
 
 /**
- * Trailing metadata of a refused call: our own code, of which there are more than gRPC can tell
- * apart, and the field at fault. Its presence tells an answer of ours from one that a library made
- * up because nobody answered.
+ * Trailing metadata of a rejected call: Busbar's own code, because it has more codes than gRPC, and the
+ * field at fault. Its presence tells an answer of Busbar from one that a library made up because no
+ * server answered.
  */
 const CODE_KEY = "busbar-code";
 const FIELD_KEY = "busbar-field";

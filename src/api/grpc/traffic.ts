@@ -5,7 +5,7 @@ const BOUNDS_MS = [1, 5, 25, 100, 500, 2_500, 10_000];
 
 export interface MethodTraffic {
   readonly door: "grpc" | "http";
-  /** "SubmitJobs", or "POST /v1/jobs": never a path as a caller wrote it, of which there is no end. */
+  /** "SubmitJobs", or "POST /v1/jobs": never a path as a caller wrote it, because these are unbounded. */
   readonly method: string;
   readonly calls: ReadonlyMap<ErrorCode | "ok", number>;
   readonly times: Histogram;

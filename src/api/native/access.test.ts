@@ -114,7 +114,7 @@ test("who cannot be identified is refused", async () => {
   });
 });
 
-test("principals are named beside what they change", async () => {
+test("changes name their principals", async () => {
   await submit();
   identify = () => ({ kind: "network", address: "10.0.0.5" });
   await http.send("POST", "/v1/jobs?allowUnsatisfiable=true", { command: ["true"] });

@@ -29,7 +29,7 @@ const now = (): number => Math.floor(bed.clock.nowMs() / 1_000);
 const report = (info: readonly string[], progress: number) =>
   tree.putStatus("JobInfo", info, { progress, startTime: now(), endTime: now() });
 
-/** What is reported in between becomes durable with the next thing that is. */
+/** Reports in between become durable with the next durable change. */
 const isAt = (percent: number) =>
   eventually(
     async () => {
@@ -164,7 +164,7 @@ describe("a share is refused, and nothing changes", () => {
   });
 });
 
-test("a share that is deleted is taken back: what it did counts, and the rest is given again", async () => {
+test("a deleted share is taken back: its work counts, and the rest is assigned again", async () => {
   await tree.startEdgeAgent("edge-10");
   await request("job-1", 300);
   await scheduler.reconcile(now());
@@ -178,7 +178,7 @@ test("a share that is deleted is taken back: what it did counts, and the rest is
   expect((await bed.send("PUT", `${at("JobInfo", INFO)}/status`, late)).status).toBe(200);
   await isAt(50);
   const [again] = await scheduler.reconcile(now());
-  // It asks for all of it, and gets what is left.
+  // It asks for the whole job, and gets the rest.
   expect(again?.made).toMatchObject({ status: 201, body: { spec: { powerNeeded: 150 } } });
   const second = [...INFO.slice(0, 2), "job-1-edge-10.2"];
   await report(second, 0);
@@ -188,7 +188,7 @@ test("a share that is deleted is taken back: what it did counts, and the rest is
   expect({ energy, state }).toMatchObject({ energy: { doneWattSeconds: 300 }, state: "succeeded" });
 });
 
-test("the rest of a share whose edge is gone is given to another", async () => {
+test("the rest of a share whose edge is lost is assigned to another", async () => {
   await tree.startEdgeAgent("edge-10");
   await request("job-1", 300);
   await scheduler.reconcile(now());

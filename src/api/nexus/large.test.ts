@@ -44,7 +44,7 @@ const post = (name: string) => {
 
 const heard = (): number => [...bed.reader.tree.jobs()].length;
 
-test("a commit of many jobs is heard in slices, and what a client makes is there with its answer", async () => {
+test("a commit of many jobs is applied in slices, and an object is readable once its create is answered", async () => {
   const steps: number[] = [];
   let last = 0;
   const look = (): void => {

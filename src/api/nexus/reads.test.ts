@@ -56,7 +56,7 @@ describe("discovery", () => {
   });
 });
 
-test("what is not there is a Status that says so", async () => {
+test("an unknown object is a Status with NotFound", async () => {
   const { status, body } = await bed.get(`${JOBS}/none`);
   expect({ status, ...body }).toMatchObject({
     status: "Failure",
@@ -159,7 +159,7 @@ describe("lists", () => {
     expect(rows[0]?.object).toMatchObject({ kind: "PartialObjectMetadata" });
   });
 
-  test("refuse what they cannot go on from", async () => {
+  test("reject versions that they cannot resume from", async () => {
     expect((await bed.get(`${JOBS}?continue=xyz`)).status).toBe(400);
     expect((await bed.get(`${JOBS}?limit=many`)).body).toMatchObject({ reason: "BadRequest" });
     expect((await bed.get(`${JOBS}?fieldSelector=x`)).body).toMatchObject({ code: 400 });
@@ -173,7 +173,7 @@ describe("watches", () => {
     return `w.${jobs[0]?.id}`;
   };
 
-  test("begin after a version, tell what comes and what it becomes, and can be resumed", async () => {
+  test("begin after a version, send additions and changes, and can be resumed", async () => {
     const { body } = await bed.get(`${JOBS}?limit=1`);
     const { resourceVersion } = body["metadata"] as { resourceVersion: string };
     const group = "labelSelector=jobgroups.jobgroup.intel.com%3Dwatched";
@@ -246,7 +246,7 @@ describe("watches", () => {
     expect(seen.lines.every(({ type }) => type !== "ERROR")).toBe(true);
   });
 
-  test("from a version that never was, or of no number, are told to list again", async () => {
+  test("from a version that never was, or is no number, answer that clients must list again", async () => {
     const future = await bed.get(`${JOBS}?watch=true&resourceVersion=999999999`);
     expect(future.body).toMatchObject({ code: 410, reason: "Expired" });
     expect((await bed.get(`${JOBS}?watch=true&resourceVersion=x`)).status).toBe(400);

@@ -48,7 +48,7 @@ export interface NexusOptions {
 
 export interface NexusServer {
   readonly address: string;
-  /** What it serves, for the gateway and for GraphQL. */
+  /** Its routes, for the gateway and for GraphQL. */
   readonly routes: Routes;
   /** For tests, as is the sweeper. */
   readonly edges: OldEdges;

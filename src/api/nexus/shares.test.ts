@@ -108,7 +108,7 @@ describe("a job from requester to edge and back", () => {
     expect(await executionOf("job-2", 1_500)).toEqual([1_080, 420]);
   });
 
-  test("is given up by an edge that never begins it, and what is left goes elsewhere", async () => {
+  test("is taken from an edge that never begins it, and the rest goes elsewhere", async () => {
     await tree.startEdgeAgent("edge-10");
     await request();
     await placed();
@@ -186,7 +186,7 @@ test("edges of agents that all stopped watching are given up after a minute", as
   const watch = await bed.watch(`${at("JobInfo")}?watch=true&timeoutSeconds=1`, headers);
   bed.clock.advance(limits.nexusDesertedMs + 1);
   bed.door.edges.review();
-  expect(await stateOf()).toBe("connected"); // somebody watches
+  expect(await stateOf()).toBe("connected"); // a client watches
   await eventually(() => watch.isOver, { what: "the watch to end" });
   await eventually(
     async () => {

@@ -86,7 +86,7 @@ describe("what programs do when they start", () => {
     expect(groups.map(({ name }) => name)).toContain("DefaultGroup");
   });
 
-  test("what a scheduler says of statistics is not what is shown", async () => {
+  test("statistics that a scheduler writes are not shown", async () => {
     const path = `${at("SchedulerConfig", [])}/status`;
     const body = { kind: "schedulerconfigs", status: { state: { jobsQueued: 77 } } };
     const { status, body: answered } = await bed.send("PUT", path, body);
@@ -200,7 +200,7 @@ describe("deleting", () => {
     expect((await bed.get(other.path)).status).toBe(200);
   });
 
-  test("a collection deletes what is selected", async () => {
+  test("a delete of a collection deletes the selected objects", async () => {
     const some = await Promise.all([submit("bulk"), submit("bulk"), submit("bulk-not")]);
     const path = `${JOBS}?labelSelector=jobgroups.jobgroup.intel.com%3Dbulk`;
     expect((await bed.send("DELETE", path)).status).toBe(200);

@@ -94,7 +94,7 @@ describe("a cluster", () => {
     });
   }
 
-  test("is deleted by who has its secret", async () => {
+  test("is deleted by a client that has its secret", async () => {
     await bed.register("keebler");
     const remove = (name: string, secret: string) =>
       call(bed.client, scheduler.delete, { name, secret });
@@ -195,7 +195,7 @@ describe("a state", () => {
     );
   beforeEach(() => bed.register("keebler"));
 
-  test("is laid over what is known, whether it is encoded once or twice", async () => {
+  test("is merged into the known state, whether it is encoded once or twice", async () => {
     expect((await update('{"nodes_free": 3, "zone": "a"}')).status).toBe(2);
     expect((await update(JSON.stringify('{"nodes_free": 4}\n'))).status).toBe(2);
     expect((await update("null")).status).toBe(2);

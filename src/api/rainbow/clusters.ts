@@ -12,8 +12,8 @@ const ownGraph = (text: string): unknown =>
   text.length > limits.graphInlineBytesMax ? text : readClusterNodes(text);
 
 /**
- * A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials, unless
- * nobody can have got them.
+ * Registers a new cluster with all its parts, or nothing. A registered one keeps its credentials, unless no
+ * client can have received them.
  */
 export async function register(
   access: RainbowAccess,

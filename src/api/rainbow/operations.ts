@@ -26,7 +26,7 @@ export interface RainbowAccess {
   readonly authenticator: Authenticator;
 }
 
-/** A cluster, as whoever has its secret may speak for it. */
+/** A cluster and its secret, with which a client acts as its scheduler. */
 export interface ClusterSpeaker {
   readonly cluster: string;
   readonly secret: string;
@@ -48,7 +48,7 @@ export const asRegistrar = async (
 export const asAnybody = ({ operations }: RainbowAccess): RainbowOperations =>
   operations.as(ANONYMOUS);
 
-/** What was shown is right, or it is denied. */
+/** Denies the request if the credential was wrong. */
 export function known<Shown>(principal: Shown | undefined): Shown {
   if (principal === undefined) throw refuse.denied();
   return principal;

@@ -89,7 +89,7 @@ describe("jobs that wait", () => {
     expect(await refusal(call(bed.client, scheduler.acceptJobs, wrong))).toBe("request denied");
   });
 
-  test("of other doors come as a jobspec made of what they say", async () => {
+  test("of other doors come as a jobspec made of their spec", async () => {
     const placement = { cluster: "blue" };
     const sweep = {
       name: "sweep",

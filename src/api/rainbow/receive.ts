@@ -12,7 +12,7 @@ import { sizeOf, toRecord } from "./wire/record.ts";
 import type { ShownJobs } from "./shown-jobs.ts";
 import { refuse } from "./status.ts";
 
-/** What it takes to tell tasks to rainbow's clients. */
+/** The parts that serve tasks to rainbow's clients. */
 export interface Receiving {
   readonly access: RainbowAccess;
   readonly numbers: JobNumbers;
@@ -23,13 +23,13 @@ export interface Receiving {
 
 export interface ReceiveRequest extends ClusterSpeaker {
   readonly jobsMax: number;
-  /** Address and port of the connection: receivers are told apart by it. */
+  /** Address and port of the connection: they distinguish receivers. */
   readonly receiver: string;
 }
 
 /**
- * What waits for a cluster, oldest first, and goes on waiting: nothing is taken before it is accepted.
- * `jobsMax` of 0 or less means all; what does not fit one answer comes when these are accepted.
+ * The offered tasks of a cluster, oldest first. They stay offered until the cluster accepts them. `jobsMax`
+ * of 0 or less means all; tasks that do not fit one answer come when these are accepted.
  */
 export async function receive(
   { access, numbers, read, shown }: Receiving,
@@ -61,8 +61,8 @@ export async function receive(
 }
 
 /**
- * Takes jobs for a cluster: of several that want the same one, one gets it. True: all of them were
- * got; of which they were not nothing can be said on this wire.
+ * Accepts tasks for a cluster: of several receivers of one task the first gets it. True: all of them were
+ * accepted. This wire cannot say which were not.
  */
 export async function accept(
   { access, numbers, shown }: Receiving,
@@ -86,7 +86,7 @@ export async function accept(
   return accepted === jobs.length;
 }
 
-/** How many were got. A number that is no task's was never handed out, and gets nothing. */
+/** Count of accepted tasks; unknown ids count as none. */
 async function acceptSome(
   operations: RainbowOperations,
   cluster: string,

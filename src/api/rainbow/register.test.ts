@@ -50,7 +50,7 @@ afterEach(async () => {
 const isThere = (name: string): boolean =>
   bed.plane.state.clusters.get(name as never) !== undefined;
 
-/** A registration whose client stops waiting for the answer when it is told so. */
+/** A registration whose client stops waiting for the answer when the test calls `leave`. */
 function registerAndLeave(name: string): { leave(): Promise<unknown> } {
   const request = create(scheduler.register.input, {
     name,
@@ -79,7 +79,7 @@ function registerAndLeave(name: string): { leave(): Promise<unknown> } {
   };
 }
 
-/** What was sent before, on the same connection, has been heard by then. */
+/** Resolves when the server has received all earlier messages of the connection. */
 const isHeard = (): Promise<unknown> => call(bed.client, scheduler.serial);
 
 test("a dozen registrations whose clients gave up burn no name: each is repeated, and its credentials are good", async () => {

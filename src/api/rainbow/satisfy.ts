@@ -20,8 +20,8 @@ export interface ShownClusters {
 const MATCHERS = new Set(["", "match", "equals", "range"]);
 
 /**
- * Which clusters could ever run a jobspec. Rainbow's clients ask without credentials and are told of
- * all that pull; who shows one is told of those that it is good for.
+ * The clusters that can run a jobspec, now or later. The answer to rainbow's clients, which send no
+ * credentials, covers all pull clusters; that to a client with a credential those that it may submit to.
  */
 export async function satisfy(
   access: RainbowAccess,

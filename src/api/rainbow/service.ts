@@ -165,7 +165,7 @@ function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcServic
   );
 }
 
-/** `authorization: Bearer TEXT`, and `busbar-clusters: blue,green` where it is told what it is of. */
+/** `authorization: Bearer TEXT`, and `busbar-clusters: blue,green` if the client names its clusters. */
 function shownBy({ headers }: CallContext): ShownClusters | undefined {
   const [, credential] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
   if (credential === undefined) return undefined;

@@ -1,8 +1,8 @@
 import { limits } from "../../limits.ts";
 
 /**
- * Which receiver was shown which tasks of a cluster, and until when others are not. Accepting is open to
- * all: this only keeps receivers that run what they receive from running the same.
+ * Which receiver has seen which tasks of a cluster, and until when others do not see them. All receivers may
+ * accept: this only keeps receivers that run all tasks that they receive from running the same ones.
  */
 export class ShownJobs {
   readonly #visibilityMs: number;
@@ -15,7 +15,7 @@ export class ShownJobs {
     this.#nowMs = nowMs;
   }
 
-  /** Whether this receiver may be shown a task: nobody else was lately. */
+  /** Whether this receiver may see a task: no other has seen it lately. */
   isVisible(taskId: string, receiver: string): boolean {
     const shown = this.#shown.get(taskId);
     return shown === undefined || shown.receiver === receiver || shown.untilMs <= this.#nowMs();
@@ -35,7 +35,7 @@ export class ShownJobs {
     }
   }
 
-  /** Accepted: nobody is shown it again, unless it is returned. */
+  /** Accepted: no receiver sees it again, unless it is returned. */
   forget(taskIds: Iterable<string>): void {
     for (const taskId of taskIds) this.#shown.delete(taskId);
   }

@@ -3,8 +3,8 @@ import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
 
 /**
- * What rainbow's server says when it refuses, word for word: its clients show it, and scripts look
- * for it. What it has no words for is said in ours.
+ * The error messages of rainbow's server, word for word: its clients show them, and scripts look for them.
+ * Errors that rainbow does not have are in Busbar's words.
  */
 export const refuse = {
   denied: () => new AppError("permission_denied", "request denied"),

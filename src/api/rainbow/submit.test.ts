@@ -47,7 +47,7 @@ describe("satisfy", () => {
     await bed.register("large", graphOf(8));
   });
 
-  test("tells who could ever run it, each slot counted, and of how many", async () => {
+  test("names the clusters that can run it, each slot counted, and of how many", async () => {
     for (const matcher of ["", "match", "range", "equals"]) {
       expect(await ask(simple(2, 4), matcher)).toEqual(answer(["large", "small"], 2));
     }
@@ -55,7 +55,7 @@ describe("satisfy", () => {
     expect(await ask(simple(1, 5))).toEqual(answer([], 2));
   });
 
-  test("every cluster will do for who asks for nothing", async () => {
+  test("every cluster satisfies a request that names no resources", async () => {
     const nothing = JSON.stringify({ version: 1, tasks: [{ command: ["true"], local: true }] });
     expect(await ask(nothing)).toEqual(answer(["large", "small"], 2));
   });
@@ -65,7 +65,7 @@ describe("satisfy", () => {
     return { version: 1, resources: { ior: node } };
   };
 
-  test("what has nothing to run is answered by its resources", async () => {
+  test("a jobspec without a command is answered by its resources", async () => {
     for (const none of [{}, { tasks: null }, { tasks: [], groups: null }]) {
       expect(await ask(JSON.stringify({ ...asking(2), ...none }))).toEqual(
         answer(["large", "small"], 2),
@@ -76,7 +76,7 @@ describe("satisfy", () => {
     expect(await ask(JSON.stringify({ ...asking(2), requires }))).toEqual(answer([], 2));
   });
 
-  test("what has nothing to run is submitted, and handed on as it was sent", async () => {
+  test("a jobspec without a command is submitted, and received as it was sent", async () => {
     const text = `${JSON.stringify(asking(8))}\n`;
     expect((await bed.submit(text, ["small", "large"])).cluster).toBe("large");
     const { jobs } = await bed.receive("large");
@@ -218,7 +218,7 @@ describe("a submission", () => {
     expect((await bed.plane.operations.listJobs({}, {})).jobs).toEqual([]);
   });
 
-  test("of the first generation goes where it says, and is handed over as it was sent", async () => {
+  test("of the first generation goes to the cluster that it names, and is received as it was sent", async () => {
     await bed.registerAlone("old");
     const send = (fields: Field[]) =>
       callRaw(bed.client, pathOf(scheduler.submitJob), bytesOf(...fields));

@@ -10,7 +10,7 @@ import { refuse } from "./status.ts";
 import type { TokenLists } from "./wire/token-lists.ts";
 import { toJobspecText, toSubmission } from "./translate.ts";
 
-/** What is remembered from one submission to the next. */
+/** State shared by submissions. */
 export interface Submitting {
   readonly read: ReadText;
   readonly lists: TokenLists;
@@ -74,7 +74,7 @@ async function submitJobspec(
 /** Of a record beside its texts. */
 const RECORD_BYTES = 8_192;
 
-/** What is in a record stands there as JSON, and must leave some room for the rest. */
+/** Checks that the texts, as JSON in a record, leave space for its other fields. */
 function checkFits(...texts: readonly string[]): void {
   const size = Buffer.byteLength(JSON.stringify(texts));
   if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);

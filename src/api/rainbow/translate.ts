@@ -28,7 +28,7 @@ const nameOf = (name: string): string | undefined => {
   return text === "" ? undefined : text;
 };
 
-/** Where a jobspec made of a first generation's request keeps what was sent: `attributes.user`. */
+/** The key in `attributes.user` under which a jobspec holds the original request of the first generation. */
 const SENT = "rainbow";
 
 /** What clients of the first generation send, and read. */
@@ -38,7 +38,7 @@ export interface CommandLine {
   readonly tasks: number;
 }
 
-/** The jobspec that later clients make of a command; what was sent stands in it as it was. */
+/** The jobspec that later clients make of a command, with the original request in it. */
 export function toJobspecText({ name, command, nodes, tasks }: CommandRequest): string {
   const core = tasks < 1 ? {} : { with: [{ type: "core", count: tasks }] };
   const node = { type: "node", count: Math.max(1, nodes), ...core };
@@ -57,7 +57,7 @@ function wordsOf(command: string): readonly string[] {
   return words.length === 0 ? ["/bin/sh", "-c", command] : words;
 }
 
-/** What was sent with it, where a first generation's request has become this. */
+/** The original request of a jobspec that was made of one of the first generation. */
 export function sentWith({ attributes }: ReadJobspec["jobspec"]): CommandLine | undefined {
   const { command, nodes, tasks } = within(within(attributes.extras, "user"), SENT);
   if (typeof command !== "string") return undefined;

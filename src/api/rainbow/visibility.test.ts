@@ -42,7 +42,7 @@ test("a job is hidden from others until its time is over or it is accepted", asy
   expect(await shownTo(first)).toEqual([]);
 });
 
-test("what became visible again is forgotten", () => {
+test("entries of tasks that are visible again are removed", () => {
   let now = 0;
   const shown = new ShownJobs(10, () => now);
   shown.show(["1"], "a");

@@ -67,7 +67,7 @@ test("a token registers the worker of its name and no other; the secret register
   await bed.readyWorker("core", likeRiklet, metricsOf(4), `edge:${SECRET}@`);
 });
 
-test("a controller with a wrong token neither subscribes nor schedules", async () => {
+test("a controller with a wrong token cannot subscribe or schedule", async () => {
   const bed = await open({ secret: SECRET });
   const client = connect(bed.address, { "grpc.default_authority": `web:wrong@${bed.address}` });
   try {

@@ -7,12 +7,12 @@ import { RESERVED } from "./translate.ts";
 /** What one is told to be. */
 export type RikRole = "worker" | "controller";
 
-/** Without a name: nobody is asked for one. */
+/** Without a name: the server requires none. */
 const ANONYMOUS_PRINCIPAL: RikPrincipal = { kind: "rik" };
 
 /**
- * Who calls, by the user part of the URL that it was given: name and token. REST users send it as Basic authentication; rik's
- * programs send it in `:authority`, of which rik's ports make the same. Right tokens are the secret itself, and those that were made
+ * Identifies callers by the user part of their configured URL: name and token. REST users send it as Basic authentication; rik's
+ * programs send it in `:authority`, which rik's ports translate to the same. Valid tokens are the secret itself, and those made
  * of it for a name (`tokenFor`).
  */
 export class RikCallers {

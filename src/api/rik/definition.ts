@@ -10,7 +10,7 @@ const PORT_FIRST = 45_000;
 const PORT_TOTAL = 5_000;
 const PORT_INSIDE = 8_080;
 
-/** The port of a function that nobody gave one: each instance has its own, whoever asks. */
+/** The port of a function without a given one: each instance has its own. */
 export const portOf = (job: number): number => PORT_FIRST + (job % PORT_TOTAL);
 
 interface SpecValue {

@@ -20,7 +20,7 @@ import { RikWorkers } from "./workers/workers.ts";
 
 export interface RikSettings {
   readonly times: WorkerTimes;
-  /** Whether a controller that subscribes is told how its instances are. */
+  /** Whether a controller that subscribes receives the status of its instances. */
   readonly replays: boolean;
 }
 

@@ -124,7 +124,7 @@ test("an order to destroy goes to the owner, is repeated, and ends by itself in 
   expect(other.orders).toEqual([]);
 });
 
-test("instances of a worker that is gone are placed again, and the controller is told why", async () => {
+test("instances of a lost worker are placed again, and the controller receives the reason", async () => {
   const bed = await open();
   const first = await bed.readyWorker("first");
   const controller = await bed.controller();
@@ -150,7 +150,7 @@ const reasonsOf = ({ told }: { readonly told: readonly WorkerStatus[] }, id: str
     )
     .join("\n");
 
-test("a worker that registers again runs nothing: what it had is placed again at once", async () => {
+test("a worker that registers again runs nothing: its instances are placed again at once", async () => {
   const bed = await open();
   const first = await bed.readyWorker("node-a");
   const controller = await bed.controller();
@@ -171,7 +171,7 @@ test("a worker without a heartbeat for 45 s is given up", async () => {
   expect(quiet.details).toContain("no heartbeat");
 });
 
-test("each controller is told of its own instances, also when it comes back", async () => {
+test("each controller receives statuses of its own instances, also when it comes back", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
   const [one, two] = [await bed.controller(), await bed.controller()];
@@ -190,7 +190,7 @@ test("each controller is told of its own instances, also when it comes back", as
   expect(back.of("b")).toEqual([]);
 });
 
-test("a restarted server tells what was missed, and an end only once", async () => {
+test("a restarted server sends missed statuses, and an end only once", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
   const controller = await bed.controller();
@@ -209,7 +209,7 @@ test("a restarted server tells what was missed, and an end only once", async () 
   expect(back.of("b")).toEqual([]);
 });
 
-test("controllers are told of workers, with their addresses, whenever these came", async () => {
+test("controllers receive all workers, with their addresses, whenever these connected", async () => {
   const bed = await open();
   await bed.readyWorker("early");
   const controller = await bed.controller();

@@ -6,7 +6,7 @@ export const noHostName = (): AppError => new AppError("conflict", "No hostname 
 export const alreadyThere = (): AppError =>
   new AppError("already_exists", "Worker with this hostname already exist");
 
-/** A controller whose stream of statuses was lost with an earlier server is started anew by this. */
+/** Restarts a controller whose stream of statuses was lost with an earlier server. */
 export const deafController = (): AppError =>
   new AppError(
     "unavailable",

@@ -10,10 +10,10 @@ import type { JobView, TaskView } from "../../server/views/views.ts";
 export const DOOR_LABEL = { "rik.door": "instance" };
 export const CONTROLLER_LABEL = "rik.controller";
 export const WORKLOAD_LABEL = "rik.workload";
-/** Of controllers that nobody asks for a credential. */
+/** Of controllers without a credential, when the server requires none. */
 export const ANYBODY = "anybody";
 
-/** Of REST users: no controller is told of their instances. */
+/** Of REST users: no controller receives statuses of their instances. */
 const REST = "rest";
 export const restOf = (name: string | undefined): string =>
   name === undefined ? REST : `${REST}:${name}`;

@@ -18,8 +18,8 @@ const WILDCARDS = new Set(["0.0.0.0", "::"]);
  * Keeps web pages out. A browser reaches whatever its machine reaches, so that a page from anywhere
  * could run commands here: with a host name of its own that it points to this server (DNS
  * rebinding), or with a request that needs no permission because it has no body. So the server must
- * be called by a name of its own, and pages must come from this very server. Programs send neither
- * `Origin` nor `Sec-Fetch-Site`, and are not affected.
+ * be called by a name of its own, and pages must come from this very server. Programs do not send
+ * `Origin` or `Sec-Fetch-Site`, and are not affected.
  */
 export function refuseForeignPages(
   { headers, method, socket }: Pick<IncomingMessage, "headers" | "method" | "socket">,
@@ -65,7 +65,7 @@ function isOwnName(
   return isIP(name) !== 0 && name === localAddress?.replace(/^::ffff:/i, "").toLowerCase();
 }
 
-/** A proxy in front may encrypt; then the server goes by a name that it was given. */
+/** A proxy in front may encrypt; then callers use a configured name of the server. */
 function isOwnOrigin(origin: string, host: string, { hostNames }: OwnNames): boolean {
   if (!URL.canParse(origin)) return false;
   const from = new URL(origin);

@@ -61,7 +61,7 @@ const ended = (id: string) =>
   });
 
 describe("Schedule", () => {
-  test("takes tasks though nobody is there, and answers them in their order", async () => {
+  test("accepts tasks without any worker, and answers them in their order", async () => {
     const { tasks } = await schedule(["sh", "-c", "echo ☃", ""], ["/bin/true"]);
     expect(tasks).toMatchObject([
       { id: "1", cmd: "sh", parameters: ["-c", "echo ☃", ""], state: "pending", workerId: "" },
@@ -74,13 +74,13 @@ describe("Schedule", () => {
     expect((await plane.operations.getJob("2")).spec.name).toBe("true");
   });
 
-  test("takes what nobody there could run: others may come", async () => {
+  test("accepts tasks that no connected worker can run: others may connect", async () => {
     new FakeAgent(plane).hello("tiny", { capacity: { cpu: 500 } });
     await eventually(async () => (await workers()).length === 1, { what: "it is there" });
     expect((await schedule(["true"])).tasks).toMatchObject([{ id: "1", state: "pending" }]);
   });
 
-  test("gives tasks the time limit that it is told", async () => {
+  test("gives tasks the configured time limit", async () => {
     const tasks = [{ cmd: "true", parameters: [] }];
     await scheduleTasks(plane.operations, tasks, { timeLimitMs: 60_000 });
     expect((await plane.operations.getJob("1")).spec.timeLimitMs).toBe(60_000);
@@ -235,7 +235,7 @@ describe("GetTaskList", () => {
     await plane.operations.cancelJob("3", "x".repeat(200));
     asked.length = 0;
     await listTasks({ operations, previews, clock: createSystemClock() });
-    // Task 2 waits behind what is over.
+    // Task 2 comes after the ended tasks.
     expect(asked.at(-1)).toBe(true);
   });
 
@@ -268,7 +268,7 @@ describe("GetWorkerList", () => {
     ]);
   });
 
-  test("counts what runs there", async () => {
+  test("counts the tasks that run there", async () => {
     const agent = new FakeAgent(plane);
     agent.hello("busy");
     await schedule(["sleep"], ["sleep"]);

@@ -44,7 +44,7 @@ test("only the latest are kept", () => {
   expect(previews.get(attempt(1))).toBeDefined();
 });
 
-test("what is not known is read once, a few at a time", async () => {
+test("unknown outputs are read once, a few at a time", async () => {
   const previews = new Previews();
   const clock = new FakeClock();
   const operations = someOutputs(({ stream }) => (stream === "stdout" ? ["he", "llo"] : []));

@@ -8,8 +8,8 @@ import type { Serve, ServiceHost } from "../service.ts";
 import { recordEnd, reportFailure } from "./unary.ts";
 
 /**
- * Our end of a two-way stream. After its end, whatever ended it, sending does nothing.
- * A peer that lets too many messages wait is given up: its stream fails with `exhausted`.
+ * The server's end of a two-way stream. After its end, whatever ended it, sending does nothing.
+ * The stream of a peer that leaves too many messages unread fails with `exhausted`.
  */
 export interface BidiPeer<Output> {
   readonly context: CallContext;
@@ -18,14 +18,14 @@ export interface BidiPeer<Output> {
   readonly queued: number;
   /** On its connection so far, of messages that are not complete, too. */
   readonly bytesReceived: number;
-  /** Ends the stream after what was sent. */
+  /** Ends the stream after all sent messages. */
   close(): void;
-  /** Ends the stream with an error after what was sent. */
+  /** Ends the stream with an error after all sent messages. */
   fail(error: unknown): void;
 }
 
 export interface BidiReceiver<Input> {
-  /** While a returned promise is pending, nothing more is read. What is thrown fails the stream. */
+  /** While a returned promise is pending, nothing more is read. An error fails the stream. */
   message(message: Input): void | Promise<void>;
   /** The peer will send no more; we still may. Without it, the stream is closed. */
   finished?(): void;
@@ -33,7 +33,7 @@ export interface BidiReceiver<Input> {
   closed(): void;
 }
 
-/** Answers one stream: called when it opens, returns what is to hear of it. */
+/** Answers one stream: called when it opens, returns the receiver of its messages. */
 export type Connect<Input, Output> = (peer: BidiPeer<Output>) => BidiReceiver<Input>;
 
 type Message = MessageShape<DescMessage>;
@@ -52,7 +52,7 @@ class BidiCall implements BidiPeer<Message> {
   readonly #startedMs = performance.now();
   readonly #end = (reason: AppError): void => this.fail(reason);
   #receiver: BidiReceiver<Message> | undefined;
-  /** Nothing is sent any more; what is queued still goes out. */
+  /** Sends nothing new; queued messages still go out. */
   #isEnding = false;
   #isOver = false;
   #code: ErrorCode | "ok" = "ok";

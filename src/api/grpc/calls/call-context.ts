@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Principal } from "../../../core/access/principal.ts";
 
-/** Who calls, and what came beside the request. */
+/** The caller, and the headers and connection of the request. */
 export interface CallContext {
   readonly principal: Principal;
   readonly headers: IncomingHttpHeaders;
@@ -20,9 +20,9 @@ export interface UnaryContext extends CallContext {
 }
 
 export interface CallListener {
-  /** The request is one message, which is in use until the answer is given. */
+  /** The request is one message, which is in use until the answer. */
   readonly takesOne?: boolean;
-  /** While the call is paused, nothing more is told. */
+  /** Not called while the call is paused. */
   message(bytes: Buffer): void;
   /** The caller will send no more. */
   finished(): void;

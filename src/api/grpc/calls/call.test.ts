@@ -164,7 +164,7 @@ for (const [name, [parts, status, message, headers]] of Object.entries(refused))
   });
 }
 
-test("what is not gRPC is refused by HTTP's own rules, an unknown path by gRPC's", async () => {
+test("a request that is not gRPC is rejected by HTTP's own rules, an unknown path by gRPC's", async () => {
   const { session } = await serve();
   const parts = [frameMessage(request("1"))];
   const html = await ask(session, parts, { "content-type": "text/html" });
@@ -173,7 +173,7 @@ test("what is not gRPC is refused by HTTP's own rules, an unknown path by gRPC's
   expect([unknown.http, unknown.status]).toEqual([200, 12]);
 });
 
-test("a call that is not answered by its deadline fails; its late answer harms nobody", async () => {
+test("a call without an answer by its deadline fails; its late answer does no harm", async () => {
   const late = Promise.withResolvers<void>();
   const { session } = await serve(async (id) => {
     if (id === "1") await late.promise;
@@ -188,7 +188,7 @@ test("a call that is not answered by its deadline fails; its late answer harms n
   expect((await ask(session, [frameMessage(request("2"))], patient)).status).toBe(0);
 });
 
-test("a caller that goes away before its answer harms nobody", async () => {
+test("a caller that disconnects before its answer does no harm", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { session } = await serve(async (id) => {
     if (id === "1") await promise;

@@ -57,7 +57,7 @@ export class GrpcCall implements UnaryContext {
   #listener: CallListener | undefined;
   #isPaused = false;
   #input: "open" | "ended" | "told" = "open";
-  /** The status was given; what was written before may still be on its way. */
+  /** The status is set; earlier messages may still be on their way. */
   #isEnding = false;
   #isAnswered = false;
   #isOver = false;
@@ -194,7 +194,7 @@ export class GrpcCall implements UnaryContext {
     if (socket !== undefined) boundSendBuffer(socket, bytes);
   }
 
-  /** Drops what was sent and not read. Callers see RESOURCE_EXHAUSTED. */
+  /** Drops sent messages that the caller has not read. It sees RESOURCE_EXHAUSTED. */
   cut(): void {
     this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
@@ -212,14 +212,14 @@ export class GrpcCall implements UnaryContext {
     this.#answer.add(message.byteLength);
   }
 
-  /** Ends the call after what was sent. */
+  /** Ends the call after all sent messages. */
   end(): void {
     if (!this.#canSend) return;
     if (!this.#stream.headersSent) this.#stream.respond(HEADERS, WITH_TRAILERS);
     this.#end(OK_TRAILERS);
   }
 
-  /** Ends the call with an error after what was sent. */
+  /** Ends the call with an error after all sent messages. */
   fail(error: unknown): void {
     this.refuse(toGrpcStatus(error));
   }

@@ -3,7 +3,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { isJsonText } from "../../../wire/special-fields.ts";
 import { unusual, type WireReader } from "./wire-reader.ts";
 
-/** A message as the input of an operation: what was not given stays undefined. */
+/** A message as the input of an operation: absent fields stay undefined. */
 export type Decoded = Record<string, unknown>;
 
 /** A field's number and how it is written: 0 number, 1 eight bytes, 2 length and bytes. */

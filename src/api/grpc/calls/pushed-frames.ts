@@ -15,7 +15,7 @@ export interface FrameSink {
   begin(): void;
   /** `taken` is called once, when the frames have left or never will. */
   send(frames: readonly Buffer[], taken: () => void): void;
-  /** The reader has a while to take what was sent before. */
+  /** The reader has a while to read earlier frames. */
   end(error: AppError): void;
   /** After `end`: does not wait for the reader any longer. */
   cut(): void;
@@ -23,7 +23,7 @@ export interface FrameSink {
 
 export interface FrameSource {
   close(): void;
-  /** The call is to end for a reason of the server's: the source says so to its sink, with what it adds. */
+  /** The server ends the call: the source passes the error to its sink, with its own additions. */
   end(error: AppError): void;
   /** Called in equal intervals while the call is open. */
   beat(): void;

@@ -53,7 +53,7 @@ type AnyStream = Parameters<typeof stream<DescMessage, DescMessage>>[1];
 type Piece = "large" | "small";
 type Pieces = (signal: AbortSignal) => AsyncGenerator<Piece>;
 
-/** What is sent is pulled from a source by the call, or pushed by whoever has it. */
+/** The call pulls messages from a source, or a source pushes them. */
 const KINDS = [
   {
     name: "pulled",
@@ -162,7 +162,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
-  test("closing the server ends streams with words, and calls nobody again", async () => {
+  test("closing the server ends streams with a message, and calls no handler again", async () => {
     const { source, pieces } = quiet();
     const service = serviceOf(pieces);
     const { client, server } = await serve(service, 60_000);
@@ -196,7 +196,7 @@ test("a stream that does not end is cut off when the time is over", async () => 
   expect(warnings).toEqual(["gRPC streams did not end in time and are cut off"]);
 });
 
-test("an error in the middle of a stream comes after what was sent before it", async () => {
+test("an error in the middle of a stream comes after the messages sent before it", async () => {
   const watch = fakeWatch(async function* () {
     yield { kind: "sync", revision: 1 };
     throw new AppError("exhausted", "too slow", { revision: 7 });
@@ -313,7 +313,7 @@ test("what a receiver throws ends the stream with that refusal", async () => {
   expect(ends).toEqual(["closed"]);
 });
 
-test("a peer that does not read is given up before memory is", async () => {
+test("the stream of a peer that does not read fails before memory runs out", async () => {
   const { call, ends, peer } = await serveAgents(() => undefined);
   call.pause();
   const farewell = create(ServerMessageSchema, manyBytes);

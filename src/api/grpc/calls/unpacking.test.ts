@@ -36,7 +36,7 @@ test("others have their turn while a message is unpacked", async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test("few are unpacked at a time, and what nobody wants any more is not", async () => {
+test("few messages are unpacked at a time, and those of ended calls are not", async () => {
   const unpacking = new Unpacking();
   const begun: number[] = [];
   const all = Array.from({ length: 5 }, (_, at) =>

@@ -5,8 +5,8 @@ import { limits } from "../../../limits.ts";
 const PIECE_BYTES = 256 * 1_024;
 
 /**
- * Unpacks in zlib's threads. Few at a time: what comes out is charged when it is there, and the
- * pieces of one that nobody wants any more are held to its end.
+ * Unpacks in zlib's threads. Few at a time: the output is charged only when it exists, and zlib holds the
+ * pieces of a message of an ended call until it is done.
  */
 export class Unpacking {
   #running = 0;

@@ -1,8 +1,8 @@
 import { isAscii } from "node:buffer";
 
 /**
- * What is read by hand is what clients usually write. Whatever else protobuf allows is thrown as
- * this, and left to the generated decoder.
+ * The handwritten reader reads what clients usually write. For anything else that protobuf allows it
+ * throws this, and the generated decoder reads the message.
  */
 export class Unusual extends Error {}
 

@@ -64,7 +64,7 @@ export class AnswerBytes {
   }
 }
 
-/** What one stream has not read. Guards that all of it is given back, once. */
+/** The unread bytes of one stream. Guards that all of them are released, once. */
 export class AnswerHold {
   readonly connection: { bytes: number };
   readonly drop: () => void;

@@ -163,7 +163,7 @@ test("a message in pieces of one byte costs blocks, not a piece for each byte", 
   await eventually(() => expect(memory.requests.counts).toMatchObject({ small: 0, open: 0 }));
 });
 
-test("answers that nobody reads are bounded: the stream unread for longest is cut off", () => {
+test("unread answers are bounded: the stream unread for longest is cut off", () => {
   const answers = new AnswerBytes({ totalMax: 100, perConnectionMax: 60 });
   const log: string[] = [];
   const [one, other] = [{ bytes: 0 }, { bytes: 0 }];

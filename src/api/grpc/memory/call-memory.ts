@@ -9,7 +9,7 @@ export interface CallMemory {
   readonly unpacking: Unpacking;
 }
 
-/** What one connection holds of it. */
+/** The part of one connection. */
 export interface ConnectionMemory extends CallMemory {
   readonly requestsHere: ConnectionBytes;
   readonly answersHere: { bytes: number };
@@ -22,7 +22,7 @@ export const createCallMemory = (): CallMemory => ({
   unpacking: new Unpacking(),
 });
 
-/** Bytes that nobody holds any more, ever: what a collection could free grows with it. */
+/** Total of released bytes since the start: the memory that a garbage collection could free grows with it. */
 export const releasedBytes = ({ requests, answers }: CallMemory): number =>
   requests.counts.released + answers.counts.released;
 

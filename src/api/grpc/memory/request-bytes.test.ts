@@ -88,7 +88,7 @@ test("while others wait, a large message without progress is dropped", () => {
   const [idle, busy, next] = [connect().open(), connect().open(), connect().open()];
   for (const { hold } of [idle, busy]) hold.arrived(20, 500);
   pass(10_000);
-  expect(idle.log).toEqual([]); // nobody needs its memory
+  expect(idle.log).toEqual([]); // no other request needs its memory
   expect(next.hold.arrived(20, 500)).toBe(false);
   busy.hold.arrived(100, 500);
   pass(2_000);

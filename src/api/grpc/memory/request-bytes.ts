@@ -42,7 +42,7 @@ export interface RequestOwner {
   drop(error: AppError): void;
 }
 
-/** What one connection holds; every connection of a door opens one. */
+/** The bytes that one connection holds; every connection of a door opens one. */
 export interface ConnectionBytes {
   small: number;
   large: number;
@@ -79,7 +79,7 @@ export class RequestBytes {
     this.nowMs = nowMs;
   }
 
-  /** What is held now; and since the start: requests that were dropped, large bytes given back. */
+  /** Bytes held now; and since the start: dropped requests, released large bytes. */
   get counts() {
     return {
       small: this.#small,
@@ -204,7 +204,7 @@ export class RequestBytes {
     return undefined;
   }
 
-  /** Nobody overtakes the first in order: a large message would wait for ever behind small ones. */
+  /** In order: otherwise a large message would wait for ever behind small ones. */
   #grantWaiting(): void {
     for (;;) {
       const next = this.#nextWaiting();

@@ -1,6 +1,6 @@
 import type { ConnectionBytes, RequestBytes, RequestOwner } from "./request-bytes.ts";
 
-/** Guards that all bytes of one request are given back, once. */
+/** Guards that all bytes of one request are released, once. */
 export class RequestHold {
   readonly connection: ConnectionBytes;
   readonly owner: RequestOwner;

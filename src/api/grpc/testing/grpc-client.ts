@@ -88,7 +88,7 @@ export const openBidi = <Input extends DescMessage, Output extends DescMessage>(
   );
 
 /**
- * A stream whose answers nobody reads until `read`. With node's own HTTP/2, because a client of
+ * A stream whose answers stay unread until `read`. With node's own HTTP/2, because a client of
  * grpc-js that does not read keeps everything in memory and never slows the server down.
  */
 export function openUnread(address: string, method: Method<DescMessage, DescMessage>) {

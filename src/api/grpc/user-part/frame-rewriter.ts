@@ -43,8 +43,8 @@ export interface RewriterOptions extends HpackLimits {
  *   preface ──► frame ⇄ passing (the payload of any other frame, as it comes)
  *                 └──► over: the client broke the protocol
  *
- * What breaks the protocol is handed on in a form that the reader itself refuses: it owns the connection, and says GOAWAY with
- * the right reason. Nothing more is handed on then.
+ * It passes on a breach of the protocol in a form that the reader itself refuses: the reader owns the connection, and sends
+ * GOAWAY with the right reason. After that it passes on nothing.
  */
 export class FrameRewriter {
   readonly #rewrite: RewriterOptions["rewrite"];

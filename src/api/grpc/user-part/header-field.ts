@@ -2,7 +2,7 @@
 export interface HeaderField {
   readonly name: string;
   readonly value: string;
-  /** The client asked that nobody on the way puts it into a table. */
+  /** The client asked that no proxy puts it into a table. */
   readonly isSensitive: boolean;
 }
 

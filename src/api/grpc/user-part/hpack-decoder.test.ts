@@ -39,7 +39,7 @@ describe("examples of RFC 7541", () => {
     expect(new HpackDecoder(LIMITS).decode(encodeLiterals(fields))).toEqual(fields);
   });
 
-  test("C.6: the table of 256 bytes forgets its oldest fields", () => {
+  test("C.6: the table of 256 bytes evicts its oldest fields", () => {
     const decoder = new HpackDecoder({ ...LIMITS, tableBytes: 256 });
     decoder.decode(
       bytes(

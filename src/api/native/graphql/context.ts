@@ -54,7 +54,7 @@ export class GraphqlContext implements GraphqlCaller {
   }
 }
 
-/** In GraphQL null may stand for what is not given. */
+/** In GraphQL null may stand for an absent value. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;

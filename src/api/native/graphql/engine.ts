@@ -21,7 +21,7 @@ import { toGraphqlErrors } from "./errors.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { createSchema } from "./schema.ts";
 
-/** What is ready to run: it fits the schema, and costs what one request may cost. */
+/** A document that is ready to run: it fits the schema, and its cost is within the limit. */
 export interface Prepared {
   readonly request: GraphqlRequest;
   readonly document: DocumentNode;

@@ -91,7 +91,7 @@ describe("GraphQL over HTTP", () => {
     ]);
   });
 
-  test("our own mistakes are told as such, without a word of them", async () => {
+  test("an internal error is reported as such, without its details", async () => {
     await server.close();
     const stats = (): never => {
       throw new Error("secret");
@@ -208,7 +208,7 @@ describe("a stream", () => {
     ]);
   });
 
-  test("tells what is wrong as its only event, and answers queries with one", async () => {
+  test("sends an error as its only event, and answers queries with one", async () => {
     const wrong = await ask({ query: "subscription { nope }" }, STREAM);
     expect(wrong.text).toMatch(/^event: next\ndata: \{"errors".*\n\nevent: complete\ndata:\n\n$/);
     const right = await ask({ query: "{ stats { version } }" }, STREAM);

@@ -47,7 +47,7 @@ interface OutputArguments {
   readonly attempt?: number | null;
 }
 
-/** The beginning of what is there: REST and gRPC read all of it, and follow. */
+/** The beginning of the output: REST and gRPC read all of it, and follow. */
 export const outputField: GraphQLFieldConfig<unknown, GraphqlContext, OutputArguments> = {
   type: Output,
   description: "What it printed, as far as it is there",

@@ -59,7 +59,7 @@ export function graphqlRoutes(app: App, host: HttpHost, door: GraphqlDoor): void
     reply.header("cache-control", "no-store").header("vary", "accept");
     if (isStream) return reply.type(`${SSE}; charset=utf-8`).send(streams.wholeStream(told));
     const isNew = accepts(request, RESPONSE);
-    // Who speaks the older of the two types takes any other status for a fault of the network.
+    // A client of the older media type takes any other status for a fault of the network.
     if (isNew && !("data" in told)) reply.code(400);
     return reply
       .type(`${isNew ? RESPONSE : "application/json"}; charset=utf-8`)
@@ -85,6 +85,6 @@ export function graphqlRoutes(app: App, host: HttpHost, door: GraphqlDoor): void
   explorerRoutes(app);
 }
 
-/** By name: who takes anything is sent what is usual. */
+/** By name: a client that accepts anything gets the default type. */
 const accepts = ({ headers }: FastifyRequest, type: string): boolean =>
   headers.accept?.toLowerCase().includes(type) === true;

@@ -65,7 +65,7 @@ describe("the schema follows from the .proto files", () => {
     expect(job).toContain("  explanation: Explanation\n");
   });
 
-  test("what callers may leave out is nullable, what they must give is not", () => {
+  test("optional fields of requests are nullable, required ones are not", () => {
     const text = printSchema(schema);
     const [, input = ""] = /\ninput JobSubmissionInput {([^]*?)\n}/.exec(text) ?? [];
     for (const { jsonName } of JobSpecSchema.fields) expect(input).toContain(`\n  ${jsonName}: `);

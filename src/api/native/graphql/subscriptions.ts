@@ -53,7 +53,7 @@ const formatOf = (engine: GraphqlEngine, prepared: Prepared): WatchFormat => ({
   },
 });
 
-/** What a subscription watches. A browser that reconnects says what it saw last. */
+/** The watch of a subscription. A browser that reconnects names the last event that it saw. */
 function watchQueryOf(
   { schema }: GraphqlEngine,
   { operation, request, measured: { first } }: Prepared,

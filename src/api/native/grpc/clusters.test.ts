@@ -80,7 +80,7 @@ describe("over gRPC", () => {
     expect(error.code).toBe(status.NOT_FOUND);
   });
 
-  test("credentials are told when they are made, and set", async () => {
+  test("new credentials are in the answer that issues them; clients can set others", async () => {
     const request = { name: "green", graph: "{}", withCredentials: true };
     const { issued } = await call(client, method.registerCluster, request);
     expect(last()?.args).toMatchObject([{ name: "green", withCredentials: true }]);
@@ -311,7 +311,7 @@ describe("over REST", () => {
     expect(last()).toEqual({ name: "removeSubsystem", args: [named] });
   });
 
-  test("credentials are told when they are made, never kept, and set", async () => {
+  test("new credentials are in the answer that issues them, which no cache stores; clients can set others", async () => {
     const body = { name: "green", graph, withCredentials: true };
     const issued = { secret: "fresh-secret", token: "fresh-token" };
     const made = await http.send("POST", "/v1/clusters", body);

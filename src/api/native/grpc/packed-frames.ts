@@ -10,7 +10,7 @@ const BATCH = WatchEventSchema.field.batch.number;
 
 /**
  * The events of some frames as one message. Messages are compressed one by one, and alone an event is
- * too small for that. What is larger than a block stays as it is: a message has a limit.
+ * too small for that. Frames that are larger than a block stay as they are: a message has a limit.
  */
 export function batchFrames(frames: Buffer, revision: number): Buffer {
   if (frames.length > limits.watchPackBytesMax) return frames;

@@ -20,7 +20,7 @@ import { fromSubmission } from "./translate.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
 import { runs } from "../../../testing/runs.ts";
 
-// What is written by hand against what is generated from the proto.
+// Compares the handwritten codec with the one generated from the proto.
 
 /** What sends a request to the generated decoder must be rare, or nothing else would be tried. */
 const rarely = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -35,7 +35,7 @@ const some = rarely(
   ),
 );
 const int32 = rarely(fc.nat(), fc.integer());
-const safe = fc.bigInt(0n, 2n ** 53n - 1n); // what is larger is refused when translated
+const safe = fc.bigInt(0n, 2n ** 53n - 1n); // the translation rejects larger ones
 const int64 = rarely(safe, fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n));
 const texts = fc.dictionary(some, some, { maxKeys: 3 });
 
@@ -235,7 +235,7 @@ test("an answer is written as the generated encoder writes it", () => {
   );
 });
 
-test("what is allowed beside the jobs is read too", () => {
+test("other allowed fields beside the jobs are read too", () => {
   const jobs = [{ spec: { command: ["a"] } }];
   const wire = create(SubmitJobsRequestSchema, { jobs, allowUnsatisfiable: true });
   const read = decodeSubmissions(toBinary(SubmitJobsRequestSchema, wire));

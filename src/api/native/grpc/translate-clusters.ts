@@ -32,7 +32,7 @@ import { fromCondition } from "./translate.ts";
 import { fromJson, fromValues, toValue } from "./translate-values.ts";
 import { message, wide } from "../../grpc/calls/wire-message.ts";
 
-// What is asked and answered about clusters, from and to messages of the wire.
+// Requests and answers about clusters, from and to messages of the wire.
 
 interface At {
   readonly revision: number;

@@ -141,7 +141,7 @@ function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
       return { case: "group", value: toGroup(view.group) };
     case "service":
       return { case: "service", value: toService(view.service) };
-    case "nexus": // nobody can ask for it here
+    case "nexus": // this API cannot request it
       return { case: undefined };
     case "removed":
       return {

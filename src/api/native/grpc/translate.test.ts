@@ -191,7 +191,7 @@ for (const [name, translate, message] of wrong) {
   test(`${name} is refused by its field`, () => expect(translate).toThrow(message));
 }
 
-test("a group's limit of 0 is given, an absent one is not", () => {
+test("a group's limit of 0 is a value, an absent one is not", () => {
   const put = create(PutGroupRequestSchema, { name: "g", runningTasksMax: 0n, owner: "" });
   expect(from.fromPutGroup(put)).toEqual({
     name: "g",

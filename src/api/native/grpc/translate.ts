@@ -73,7 +73,7 @@ export const fromJobspec = (wire: SubmitJobspecRequest): JobspecInput => ({
   }),
 });
 
-/** What is not given must not replace what is. */
+/** An undefined field must not replace a defined one. */
 const definedOf = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 

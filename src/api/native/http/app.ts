@@ -41,7 +41,7 @@ export async function createApp(host: HttpHost, options: AppOptions): Promise<Ap
   const app: App = fastify({
     bodyLimit: limits.messageBytesMax,
     routerOptions: { maxParamLength: limits.pathParameterCharsMax },
-    // Bodies mean what they say: nothing is dropped, converted or filled in.
+    // The server reads bodies literally: it drops, converts and fills in nothing.
     ajv: {
       customOptions: {
         removeAdditional: false,

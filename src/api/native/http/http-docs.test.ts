@@ -123,7 +123,7 @@ test("the document is OpenAPI 3.1 and has every route", () => {
   ).toEqual(ROUTES);
 });
 
-test("every operation says what it does, takes and answers", () => {
+test("every operation documents its purpose, parameters and answers", () => {
   for (const [name, operation] of operations()) {
     expect(operation.summary, name).toMatch(/^[A-Z]/);
     expect(operation.tags, name).toHaveLength(1);

@@ -321,7 +321,7 @@ test("405 says which methods there are", async () => {
   expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
 });
 
-test("what is not HTTP is refused in the same shape", async () => {
+test("a request that is not HTTP is rejected in the same shape", async () => {
   const [host = "", port] = server.address.split(":");
   const socket = connectSocket(Number(port), host);
   socket.end("nonsense\r\n\r\n");
@@ -336,7 +336,7 @@ test("an address without end is refused in the same shape", async () => {
   expect(answer.error?.message).toMatch(/too many bytes/);
 });
 
-test("no body makes the server fail: what is refused names its field", async () => {
+test("no body makes the server fail: a rejection names its field", async () => {
   const near = fc.record(
     {
       name: fc.oneof(fc.string(), fc.jsonValue()),

@@ -16,7 +16,7 @@ import { createTraffic, type Traffic } from "../../grpc/traffic.ts";
 
 export interface HttpServerOptions {
   readonly operations: OperationsAccess;
-  /** Who calls; left out: whoever has the address of the connection. */
+  /** Identifies callers; absent: by the address of the connection. */
   readonly identify?: Identify | undefined;
   /** Where to listen: "127.0.0.1:7070"; port 0 takes any that is free. */
   readonly address: string;
@@ -75,7 +75,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   );
   server.maxConnections = limits.connectionsMax;
   server.on("clientError", answerNoRequest);
-  // Sockets remember it when they are asked: what is gone later was somebody, too.
+  // Reading it now makes the socket remember it: a connection that closes later needs its address, too.
   server.on("connection", ({ remoteAddress }) => remoteAddress);
   try {
     await listen(server, host, port);

@@ -21,7 +21,7 @@ export async function openOutput(
   } finally {
     clearTimeout(timer);
   }
-  // Reported through the stream when it is read; until then nobody else would.
+  // The stream reports the error when it is read; until then nothing else handles it.
   first.catch(() => undefined);
   const stream = Readable.from(bytesOf(iterator, first, ended.signal), { objectMode: false });
   // Also when nobody has read from it, when its own end would not reach the source.
@@ -40,6 +40,6 @@ async function* bytesOf(
   for (let next = await first; next.done !== true; next = await iterator.next()) {
     if (next.value.data.byteLength > 0) yield next.value.data;
   }
-  // Cut off rather than ended: the reader must not take what it has for the whole.
+  // Cut off rather than ended: the reader must not take a part for the whole.
   signal.throwIfAborted();
 }

@@ -38,7 +38,7 @@ export function oneKey(header: string | undefined, field: string | undefined): s
   return header;
 }
 
-/** A browser that reconnects repeats the first address, so what it says it saw last goes first. */
+/** A browser that reconnects repeats the first address, so its `Last-Event-ID` has precedence. */
 export function fromWatchQuery(
   query: Static<typeof WatchQuerySchema>,
   lastEventId: unknown,

@@ -17,12 +17,12 @@ export interface Asked {
   readonly args: readonly unknown[];
 }
 
-/** Operations in memory, small: remembers what it was asked, and answers plausibly. */
+/** Small operations in memory: records requests, and answers plausibly. */
 export interface FakeOperations extends Operations, OperationsAccess {
   /** For whom it was asked, by name. */
   readonly principals: string[];
   readonly asked: Asked[];
-  /** What it was asked last. */
+  /** The last request. */
   last(): Asked | undefined;
 }
 

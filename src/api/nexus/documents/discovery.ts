@@ -130,7 +130,7 @@ export function resourcesOf(group: string): object | undefined {
   );
 }
 
-/** For clients that look at a server's version before they speak to it. */
+/** For clients that read a server's version before anything else. */
 export const versionOf = (version: string): object => ({
   major: "1",
   minor: "32",

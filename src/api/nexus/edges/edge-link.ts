@@ -41,8 +41,8 @@ const powerOf = (watts: number) => ({
 });
 
 /**
- * Speaks for one edge whose agent knows only the tree: to Busbar it is a node with power like others. What
- * the agent writes into its JobInfos becomes reports here; what it is to do it finds there.
+ * Connects one edge whose agent knows only the tree: for Busbar it is a node with power like others. The
+ * agent finds its work in JobInfos; this class turns its writes to them into reports.
  */
 export class EdgeLink {
   readonly #options: EdgeLinkOptions;
@@ -109,7 +109,7 @@ export class EdgeLink {
         this.close(message.value.reason);
         return;
       case "work":
-        // Starts are JobInfos by now. What is stopped vanishes from the tree, and its agent goes on.
+        // Starts are JobInfos by now. A stopped share vanishes from the tree, and its agent continues.
         for (const id of [...message.value.stops, ...message.value.withdrawn]) this.#stopped(id);
         return;
       case "ack":

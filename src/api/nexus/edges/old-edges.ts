@@ -8,13 +8,13 @@ import type { PowerNodeView } from "../model/views.ts";
 import type { Tree } from "../tree/tree.ts";
 import { EdgeLink, type ShareRun } from "./edge-link.ts";
 
-/** By which nodes are known that an agent of nexus speaks for. */
+/** The label of nodes that have an agent of nexus. */
 const AGENT_LABEL = "agent";
 const AGENT = "nexus";
 
 /**
- * What an old agent works with. It says 100 W of itself and then draws 5, 10, 22 or 37 W, anew every few
- * minutes: the mean is what shares are measured by.
+ * The power of an old agent. It reports 100 W and then draws 5, 10, 22 or 37 W, chosen again every few
+ * minutes: shares are sized by the mean.
  */
 export const OLD_WATTS = 18;
 /** The least it ever draws: what takes longer by far was given up. */
@@ -111,7 +111,7 @@ export class OldEdges {
     return known !== undefined && isOldEdge(known);
   }
 
-  /** Signs of life for those that may live, and an end for those that hold what they do not do. */
+  /** Renews agents that may be alive, and ends those that hold shares without working at them. */
   review(): void {
     const nowMs = this.#options.nowMs();
     const isDeserted =

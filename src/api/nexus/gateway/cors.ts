@@ -6,7 +6,7 @@ const METHODS = "GET, POST, PUT, PATCH, DELETE";
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * Keeps web pages out, but for those that the server was told of. Returns what their browser must be told
+ * Keeps web pages out, except those of configured origins. Returns the headers that their browser needs
  * with every answer.
  */
 export function admitPage(

@@ -160,7 +160,7 @@ test("an edge is made with its site, and both are gone when the site is deleted"
   await shows("/v1alpha1/sites/s1/edges/e1", 404);
 });
 
-test("what is not there is Not Found, and a method that is not there names the others", async () => {
+test("an unknown object is Not Found, and an unknown method names the others", async () => {
   for (const path of [`${JOBS}/none`, "/v1alpha1/sites/none", "/v1alpha1/none", "/nothing"]) {
     expect(await get(path)).toMatchObject({ status: 404, json: { message: "Not Found" } });
   }
@@ -186,7 +186,7 @@ test("a list goes on beyond its limit, by the header or the link", async () => {
   expect(seen.sort()).toEqual(["j0", "j1", "j2", "j3", "j4", "j5", "j6"]);
 });
 
-test("sites, edges and what is wanted of them are there, by every spelling", async () => {
+test("sites, edges and their desired configurations are served, by every spelling", async () => {
   await anObedientAgent(bed.plane);
   const [node] = (await bed.plane.operations.listNodes({}, {})).nodes;
   const { cluster = "", name = "" } = node ?? {};
@@ -207,7 +207,7 @@ test("sites, edges and what is wanted of them are there, by every spelling", asy
   }
 });
 
-test("kubectl finds here what it finds beside it", async () => {
+test("kubectl finds the same here as at the other port", async () => {
   const { json } = await get("/apis/jobscheduler.intel.com/v1/jobs");
   expect(json).toMatchObject({ kind: "JobList", items: [] });
 });

@@ -22,7 +22,7 @@ import { targetOf } from "./uris.ts";
 export interface GatewayOptions {
   readonly operations: OperationsAccess;
   readonly identify?: Identify | undefined;
-  /** Who asks callers for tokens; left out: they are known by their address. */
+  /** Requires tokens of callers; absent: callers are identified by their address. */
   readonly guard?: OidcGuard | undefined;
   /** Where to listen: "127.0.0.1:8001". */
   readonly address: string;

@@ -22,7 +22,7 @@ export interface GatewayHost {
 const LIMIT_DEFAULT = 500;
 const said = (message: string, status = 200): HttpAnswer => answer({ message }, status);
 
-/** What one request to a target answers. */
+/** Answers one request to a target. */
 export async function serveTarget(
   host: GatewayHost,
   target: RouteTarget,
@@ -65,7 +65,7 @@ export class NoMethod extends AppError {
 }
 const noMethod = (method: string, allow: string): AppError => new NoMethod(method, allow);
 
-/** Names may be said as parameters, too; a singleton has only one. */
+/** Names may be query parameters, too; a singleton has only one. */
 function checkNames({ uri: { kind, isList }, path }: RouteTarget, query: URLSearchParams): void {
   const names = namedKinds(kind);
   for (const [at, one] of names.entries()) {

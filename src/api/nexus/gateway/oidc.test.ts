@@ -110,7 +110,7 @@ describe("a token", () => {
     );
   });
 
-  test("that nobody signed, or somebody else, is refused", async () => {
+  test("without a signature, or with that of another issuer, is refused", async () => {
     const send = await serve();
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const [jwk] = issuer.publicKeys;

@@ -57,7 +57,7 @@ function receive(request: IncomingMessage, memory: ConnectionMemory): Promise<Re
   return promise;
 }
 
-/** Hands the JSON of a body to a reader; undefined: there is none. */
+/** Passes the JSON of a body to a reader; undefined: there is none. */
 export async function withBody<Result>(
   request: IncomingMessage,
   memory: ConnectionMemory,

@@ -11,7 +11,7 @@ interface Happened {
   readonly type: "Normal" | "Warning";
 }
 
-/** Events of one job, for `kubectl describe`: when it began and ended, and what it waits for. */
+/** Events of one job, for `kubectl describe`: when it began and ended, and why it is pending. */
 export async function events(host: ListHost, { query, operations }: Exchange): Promise<HttpAnswer> {
   const wanted = new Map(
     (textOf(query, "fieldSelector") ?? "")

@@ -40,7 +40,7 @@ export function send(
     "content-length": bytes.length,
     "cache-control": "no-cache, private",
     ...headers,
-    // A body that nobody reads would be taken for the next request.
+    // An unread body would be taken for the next request.
     ...(request.complete ? {} : { connection: "close" }),
   });
   response.end(request.method === "HEAD" ? undefined : bytes);

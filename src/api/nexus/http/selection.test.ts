@@ -53,7 +53,7 @@ test("labels that change bring an object into a selection and take it out, with 
   expect(told(seen)).toEqual(all);
   const versions = seen.lines.map(({ object }) => Number(object.metadata.resourceVersion));
   expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
-  // The same for who comes later, and goes on in between.
+  // The same for a client that comes later and resumes in between.
   const second = seen.lines[1]?.object.metadata.resourceVersion;
   const later = await bed.watch(path.replace(/resourceVersion=\d+/, `resourceVersion=${second}`));
   await bed.tells(later, 3);

@@ -4,7 +4,7 @@ import type { Selector } from "../model/selectors.ts";
 import type { Aside } from "../tree/gone.ts";
 import type { Tree } from "../tree/tree.ts";
 
-/** A change of an object, as a watch is told of it. */
+/** A change of an object, as a watch receives it. */
 export type Told = Pick<Aside, "type" | "object">;
 
 /** What a change is to a watch that selects objects; undefined: nothing. */
@@ -45,8 +45,8 @@ interface Member {
 }
 
 /**
- * By the status of objects, which changes all the time: what one watch has of them is kept with it. Bounded: beyond
- * that an object that comes to fit is told as changed.
+ * Selects by the status of objects, which changes all the time: each watch keeps the set of objects that it has. Bounded:
+ * beyond the bound a watch receives an object that comes to match as changed.
  */
 export function selectByStatus(
   selector: Selector,

@@ -16,7 +16,7 @@ import {
   type Told,
 } from "./selection.ts";
 
-/** What one watch wants; two of the same key are sent the same bytes. */
+/** The options of one watch; two with the same key receive the same bytes. */
 export interface WatchShape {
   readonly served: Served;
   readonly selector: Selector;
@@ -42,7 +42,7 @@ export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): rea
       if (kind.kind !== "JobInfo" && kind.kind !== "Edge") break;
       const { task } = event;
       const share = tree.share(task.jobId, task.index);
-      // One that is elsewhere by now: that it left is told with a later event.
+      // The share is elsewhere by now: a later event reports that it left.
       if (share === undefined || share.task.node !== task.node) break;
       if (kind.kind === "JobInfo") {
         say(tree.shareObject({ ...share, task }));
@@ -108,7 +108,7 @@ export function createFormat(
       return parts.length === 0 ? NOTHING : Buffer.concat(parts);
     },
   };
-  // The same object, so that both share what is rendered.
+  // The same object, so that both share the rendered events.
   return Object.assign(plain, { gzip: gzipFormat(plain) });
 }
 
@@ -127,7 +127,7 @@ export class Formats {
     this.#nowMs = nowMs;
   }
 
-  /** `present`: what is selected now, where that is by status. Such a watch shares its format with no other. */
+  /** `present`: the objects selected now, if the selection is by status. Such a watch shares its format with no other. */
   of(shape: WatchShape, present: Present): NexusFormat {
     if (shape.selector.isOfStatus) {
       const selection = selectByStatus(shape.selector, present);

@@ -17,7 +17,7 @@ export class WatchStream implements WatchSink {
   #watch: OpenWatch | undefined;
   #isEnded = false;
 
-  /** `isGzip`: what it sends are pieces of a gzip stream. */
+  /** `isGzip`: it sends pieces of a gzip stream. */
   constructor(response: ServerResponse, isGzip: boolean) {
     this.#response = response;
     this.#gzip = isGzip ? new GzipStream() : undefined;
@@ -82,11 +82,11 @@ export class WatchStream implements WatchSink {
     if (full.length > 1) response.uncork();
   }
 
-  /** Clients that are told 410 list again and go on. */
+  /** Clients that receive 410 list again and continue. */
   end(error: AppError): void {
     if (this.isOver) return;
     const isTooSlow = error.code === "exhausted";
-    // A reader that was too slow goes on from what it saw last, as after a lost connection.
+    // A reader that was too slow resumes from the last revision that it saw, as after a lost connection.
     const last = isTooSlow ? undefined : toStatus(toFailure(error));
     this.#finish(last && `${JSON.stringify({ type: "ERROR", object: last })}\n`);
   }

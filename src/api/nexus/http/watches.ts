@@ -95,7 +95,7 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
 
 const TABLE_TYPE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/** From the future, or from before what is kept: clients list again. */
+/** A revision of the future, or one that is no longer retained: clients list again. */
 function openWatch(open: () => OpenWatch): OpenWatch {
   try {
     return open();

@@ -120,8 +120,8 @@ async function put(request: WriteRequest): Promise<HttpAnswer> {
 }
 
 /**
- * A share that was taken away while its agent was about to tell of it: an old agent would ask again for
- * five minutes and then end itself, so it is told that all is done.
+ * A share that the server took back while its agent was about to report it: an old agent would retry for
+ * five minutes and then end itself, so the server answers that all is done.
  */
 function lastOf({ host, target }: WriteRequest): NexusObject | undefined {
   const { tree } = host.reader;
@@ -147,7 +147,7 @@ async function replace(
   return shown(target, object, warnings);
 }
 
-/** People may go on calling it what they call it. */
+/** Users may keep using their own name for it. */
 function checkName({ object }: Present, { name }: Received): void {
   const { metadata } = object;
   if (["", metadata.name, metadata.labels[DISPLAY_NAME]].includes(name)) return;

@@ -1,10 +1,10 @@
-/** What the twelve kinds of the data model are called, and what they hang on. */
+/** The names and parents of the twelve kinds of the data model. */
 export interface NexusKind {
   readonly kind: KindName;
   readonly plural: string;
   readonly singular: string;
   readonly group: string;
-  /** `plural.group`: in labels of what is below it, and in names. */
+  /** `plural.group`: in labels of its children, and in names. */
   readonly crd: string;
   /** There is one, called "default". */
   readonly isSingleton: boolean;
@@ -163,7 +163,7 @@ export const SERVED: readonly Served[] = [
 
 const BY_PATH = new Map(SERVED.map((served) => [`${served.group}/${served.kind.plural}`, served]));
 
-/** What is served under /apis/GROUP/v1/PLURAL. */
+/** The kind that is served under /apis/GROUP/v1/PLURAL. */
 export const servedAt = (group: string, plural: string): Served | undefined =>
   BY_PATH.get(`${group}/${plural}`);
 

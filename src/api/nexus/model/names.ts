@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { KINDS, type NexusKind, type KindName } from "./kinds.ts";
 
-/** The names of an object and of what it hangs on that callers chose: those of singletons go without saying. */
+/** The names of an object and of its parents that callers chose; those of singletons are left out. */
 export type Path = readonly string[];
 
-/** Of a singleton, and of a parent that nobody named. */
+/** Of a singleton, and of a parent without a name. */
 export const DEFAULT = "default";
 
 export const DISPLAY_NAME = "nexus/display_name";
@@ -64,7 +64,7 @@ export const isTreeLabel = (kind: NexusKind, label: string): boolean =>
   label === IS_NAME_HASHED ||
   kind.ancestors.some((name) => KINDS[name].crd === label);
 
-/** Where an object belongs, by the labels it came with; what they do not name is "default". */
+/** The path of an object, by its labels; parents that they do not name are "default". */
 export function pathOf(kind: NexusKind, display: string, labels: Labels): Path {
   return namedKinds(kind).map((one) => (one === kind ? display : (labels[one.crd] ?? DEFAULT)));
 }

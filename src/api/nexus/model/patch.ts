@@ -9,7 +9,7 @@ const OPERATIONS_MAX = 1_000;
 const isObject = (value: Json): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** RFC 7386: what is null goes, objects are merged, anything else replaces. */
+/** RFC 7386: null removes a field, objects are merged, anything else replaces. */
 export function mergePatch(target: Json, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const result: Members = isObject(target) ? { ...target } : {};

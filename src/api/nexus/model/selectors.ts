@@ -14,7 +14,7 @@ export interface Selector {
   readonly equal: Texts;
   /** The name that must be, hashed or not; undefined: any. */
   readonly name: string | undefined;
-  /** Whether objects come to fit, and to fit no longer, by what they do. */
+  /** Whether a change of status makes objects match, or match no longer. */
   readonly isOfStatus: boolean;
   fits(object: NexusObject): boolean;
 }
@@ -119,7 +119,7 @@ function fieldTest(term: string): { readonly test: Test; readonly name?: string 
 export const isNamed = ({ metadata }: NexusObject, name: string): boolean =>
   metadata.name === name || metadata.labels[DISPLAY_NAME] === name;
 
-/** What is absent is an empty text, as in Kubernetes. */
+/** An absent field is an empty text, as in Kubernetes. */
 function textAt(object: NexusObject, path: string): string {
   let at: unknown = object;
   for (const step of path.split(".")) {

@@ -48,7 +48,7 @@ describe("selectors", () => {
       expect(toSelector(undefined, text).fits(job)).toBe(fits);
     });
   }
-  test("what is no selector is refused with what would be one", () => {
+  test("an invalid selector is rejected with a valid example", () => {
     expect(() => toSelector("a=b=c", undefined)).toThrow("labelSelector");
     expect(() => toSelector(undefined, "name=x")).toThrow("metadata.name=");
     expect(() => toSelector("a".repeat(5_000), undefined)).toThrow("at most");
@@ -65,7 +65,7 @@ describe("patches", () => {
     expect(before.a.b).toBe(1);
   });
 
-  test("a JSON patch replaces what is not there: old clients depend on it", () => {
+  test("a JSON patch replaces an absent field: old clients depend on it", () => {
     const patch = [
       { op: "replace", path: "/metadata/labels", value: { x: "y" } },
       { op: "replace", path: "/metadata/finalizers", value: null },

@@ -16,7 +16,7 @@ interface Execution {
 const executionOf = ({ status }: Shown): Readonly<Record<string, Execution>> =>
   (status.state["execution"] ?? {}) as Record<string, Execution>;
 
-/** A job that it gave to an edge, and what it was answered. */
+/** A job that it assigned to an edge, and the answer. */
 export interface Given {
   readonly job: string;
   readonly edge: string;
@@ -24,7 +24,7 @@ export interface Given {
   readonly told: TreeReply;
 }
 
-/** The old scheduler, as it was seen to work: what it reads, what it writes, and in which order. */
+/** The old scheduler, as observed: its reads and writes, in its order. */
 export class OldScheduler {
   readonly #tree: OldPrograms;
   /** Called between two calls of it. */

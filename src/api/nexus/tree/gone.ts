@@ -4,7 +4,7 @@ import type { KindName } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
 import { limits } from "../../../limits.ts";
 
-/** What watchers are told beside what an event itself shows. */
+/** A change that watchers receive beside the one of the event itself. */
 export interface Aside {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly kind: KindName;
@@ -32,7 +32,7 @@ export class Asides {
   }
 
   add(revision: number, aside: Aside | Relabelled): void {
-    if (revision === 0) return; // nobody watched yet
+    if (revision === 0) return; // no watch yet
     const known = this.#byRevision.get(revision);
     if (known === undefined) this.#byRevision.set(revision, [aside]);
     else known.push(aside);

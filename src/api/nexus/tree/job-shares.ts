@@ -67,7 +67,7 @@ export class JobShares {
 }
 
 const isSame = (share: EdgeShare, task: ShareTaskView, place: EdgePlace | undefined): boolean =>
-  // What has ended stays where it was.
+  // An ended share stays where it was.
   (place === undefined && isOver(task)) ||
   (share.task.attempt === task.attempt && share.site === place?.site && share.edge === place.edge);
 

@@ -9,20 +9,20 @@ import { Tree } from "./tree.ts";
 export interface OpenTree {
   readonly tree: Tree;
   readonly rates: Rates;
-  /** Of the state that the tree shows: events are heard in slices. */
+  /** Of the state that the tree shows: it applies events in slices. */
   readonly revision: () => number;
   /** Resolves when the tree shows all that is durable by now. */
   readonly caughtUp: () => Promise<void>;
   close(): void;
 }
 
-/** Reads what is there, and follows what happens from then on. */
+/** Reads the current state, and applies later events. */
 export async function openTree(operations: Operations, nowMs: () => number): Promise<OpenTree> {
   const tree = new Tree(nowMs());
   const rates = new Rates();
   const early: WatchEventView[] = [];
   let hear = (event: WatchEventView): void => void early.push(event);
-  // Before anything is read: what happens meanwhile is heard again afterwards.
+  // Before any read: events that come meanwhile are applied again afterwards.
   const follower = operations.follow((event) => hear(event));
   try {
     await readAll(operations, tree);
@@ -42,7 +42,7 @@ export async function openTree(operations: Operations, nowMs: () => number): Pro
 }
 
 async function readAll(operations: Operations, tree: Tree): Promise<void> {
-  // Versions of what has no row of its own, or a row of several, begin with that of the start: they never go back.
+  // Versions of objects without a row of their own, or with several, begin with that of the start: they never go back.
   const { notes, revision } = await operations.listNotes();
   tree.sinceRevision = Math.max(1, revision);
   for (const note of notes) tree.notes.put({ ...note, revision });
@@ -111,7 +111,7 @@ export function applyEvent(tree: Tree, event: WatchEventView, ended: () => void)
       return;
     case "nexus":
       return tree.putNote({ ...event.note, revision }, revision);
-    case "service": // its jobs are told
+    case "service": // its jobs have events of their own
     case "sync":
     case "bookmark":
       return;

@@ -18,7 +18,7 @@ export class NoteSweeper {
     tree.onOrphans = (ids) => {
       for (const id of ids) this.#waiting.add(id);
     };
-    // Jobs may have been removed while nobody looked.
+    // Jobs may have been removed while no server ran.
     for (const { id } of tree.notes.all) if (tree.isOrphan(id)) this.#waiting.add(id);
     this.#timer = setInterval(() => void this.sweep(), limits.nexusSweepMs).unref();
   }

@@ -110,7 +110,7 @@ export class TreeObjects {
       case "DesiredSiteConfig":
         return singletonObject(kind, this, this.notes.of(kind, id));
       case "SchedulerConfig":
-        return undefined; // it is told of every few seconds
+        return undefined; // its events come every few seconds
     }
   }
 }

@@ -80,7 +80,7 @@ describe("shares", () => {
     expect(tree.sharesOf("1").map(({ name }) => name)).toEqual(["job-1-e1", "job-1-e1.2"]);
   });
 
-  test("that end early show what they did, as done: the rest is in others", () => {
+  test("that end early show their finished work, as done: the rest is in others", () => {
     put(share("1", 0, { state: "failed", endedAtMs: 9_000 }));
     const [info] = tree.sharesOf("1").map((one) => tree.shareObject(one));
     expect(info).toMatchObject({ spec: { powerNeeded: 40 }, status: { state: { progress: 100 } } });
@@ -132,7 +132,7 @@ describe("shares", () => {
   });
 });
 
-test("a share that is told before its job is there with the job", () => {
+test("a share whose event comes before that of its job appears with the job", () => {
   const at = put(share("7", 0));
   expect(tree.sharesOf("7")).toEqual([]);
   tree.putJob(job("7", "job-7"), ++revision);
@@ -202,7 +202,7 @@ test("numbers that old clients cannot read are shown as the most that they can",
   expect(shown).toMatchObject({ powerNeeded: 2 ** 32 - 1 });
 });
 
-test("nodes that come and go are told in both parts of the tree", () => {
+test("nodes that come and go cause events in both parts of the tree", () => {
   tree.putNode(aNode({ name: "e9", cluster: "west" }), ++revision);
   expect(asides("Site")).toEqual(["ADDED west"]);
   expect(asides("EdgeDC")).toEqual(["ADDED e9"]);

@@ -127,7 +127,7 @@ export class Tree extends TreeObjects {
   #retell(kind: KindName, id: string, revision: number, before: NexusObject | undefined): void {
     const object = this.objectOf(kind, id);
     if (object === undefined) return;
-    if (this.bornAt(object.metadata.name) === revision) return; // it is told as new
+    if (this.bornAt(object.metadata.name) === revision) return; // watches receive it as new
     this.asides.noteLabels(revision, before, object);
     this.asides.add(revision, { type: "MODIFIED", kind, object: at(object, revision) });
   }
@@ -189,7 +189,7 @@ export class Tree extends TreeObjects {
     this.#names.remove(KINDS.Job, jobPath(job));
   }
 
-  /** Resolves with the next that is heard of the task, or after a while. */
+  /** Resolves with the next event of the task, or after a while. */
   async hears(task: string, timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const late = setTimeout(resolve, timeoutMs);
@@ -227,7 +227,7 @@ export class Tree extends TreeObjects {
     this.#reviewSite((now ?? left)?.site, revision);
   }
 
-  /** A job that is placed at once is told of after its tasks. */
+  /** The event of a job that is placed at once comes after those of its tasks. */
   #putEarly(task: ShareTaskView, revision: number): void {
     const known = this.#early.get(task.jobId) ?? [];
     this.#early.set(task.jobId, [...known, { task, revision }]);

@@ -21,7 +21,7 @@ interface NewJob {
 export const alreadyExists = (kind: NexusKind, path: Path): AppError =>
   new AppError("already_exists", `${kind.crd} ${JSON.stringify(displayOf(path))} already exists`);
 
-/** What a Job is for Busbar: labels hold what it has no field for. */
+/** The Busbar job of a Job: labels hold values that it has no field for. */
 export function jobSpecOf(
   path: Path,
   { spec }: Received,
@@ -43,7 +43,7 @@ export function jobSpecOf(
   return { name, group, labels, energy: { wattSeconds } };
 }
 
-/** Submits jobs whose names nobody else has. */
+/** Submits jobs with unique names. */
 export class NewJobs {
   readonly #reader: Reader;
   /** Jobs that are being made: their groups, by their names. */

@@ -9,7 +9,7 @@ interface Noted {
   readonly path: Path;
 }
 
-/** What is told of an object: by what it is in Busbar. */
+/** The note of an object, by its counterpart in Busbar. */
 export function notedAt(of: Ref | NexusKind): Noted {
   if ("crd" in of) return { id: noteId(of.kind, "default"), path: [] };
   const path = pathOfRef(of);

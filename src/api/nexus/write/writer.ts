@@ -23,7 +23,7 @@ export interface WriterOptions {
   readonly nowMs: () => number;
 }
 
-/** What is to be made. */
+/** The object to create. */
 interface Creation {
   readonly path: Path;
   readonly received: Received;
@@ -31,7 +31,7 @@ interface Creation {
   readonly isDry: boolean;
 }
 
-/** Changes what objects stand for: jobs, groups, nodes, and notes of what has no other place. */
+/** Changes the counterparts of objects: jobs, groups, nodes, and notes for values without another place. */
 export class Writer {
   readonly #options: WriterOptions;
   readonly #newJobs: NewJobs;
@@ -165,7 +165,7 @@ export class Writer {
     }
     const labels = { ...received.labels };
     for (const [name, value] of Object.entries(object.metadata.labels)) {
-      // What the tree gives need not be said.
+      // Callers need not send labels that follow from the tree.
       if (labels[name] === undefined && isGiven(kind, name)) labels[name] = value;
     }
     const path = pathOfRef(ref);
@@ -202,7 +202,7 @@ export class Writer {
     await operations.putNotes([{ id, note, ifVersion: known?.version ?? 0 }]);
   }
 
-  /** Takes only the status, and of that only what is its agent's to say. */
+  /** Changes only the status, and of that only fields that belong to its agent. */
   async updateStatus(
     operations: Operations,
     { kind }: Served,
@@ -223,7 +223,7 @@ export class Writer {
       if (node !== undefined) await edges.power(node, totalPowerAvailable);
     }
     await this.#reader.caughtUp();
-    // Status of anything else is Busbar's own, and is not another because somebody says so.
+    // Busbar owns the status of all other objects, and ignores writes to it.
     return this.#reader.get(operations, kind, object.metadata.name);
   }
 
@@ -263,7 +263,7 @@ export class Writer {
     }
   }
 
-  /** What it did counts; the rest of it is to be assigned again. */
+  /** Its finished work counts; the rest is assigned again. */
   async #takeBack(operations: Operations, { task }: EdgeShare): Promise<void> {
     if (!this.#options.isSchedulerExternal) {
       throw new AppError(

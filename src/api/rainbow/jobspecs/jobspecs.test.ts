@@ -51,7 +51,7 @@ test("a slot with nothing in it takes nothing of its node", () => {
   }
 });
 
-test("what was read last is known, the longest unused is forgotten, long ones are read each time", async () => {
+test("caches the last texts, drops the one unused for longest, and reads long ones each time", async () => {
   const read = createJobspecReader(async (text) => parseJobspec(text));
   const first = read(spec("0", 1));
   expect(read(spec("0", 1))).toBe(first);
@@ -65,7 +65,7 @@ test("what was read last is known, the longest unused is forgotten, long ones ar
   expect(await read(long)).not.toBe(await read(long));
 });
 
-test("what is wrong is told each time", () => {
+test("a wrong text is an error each time", () => {
   const read = createJobspecReader(async (text) => parseJobspec(text));
   for (let time = 0; time < 2; time++) expect(() => read("version: 2")).toThrow("version");
 });

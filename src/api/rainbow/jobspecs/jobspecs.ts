@@ -5,13 +5,13 @@ import type { Jobspec, Plain } from "../../../core/jobspec/model.ts";
 import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import { limits } from "../../../limits.ts";
 
-/** A jobspec, read: what it asks of a cluster, each part by itself; nothing: any will do. */
+/** A parsed jobspec: its requests to a cluster, part by part; none: any cluster will do. */
 export interface ReadJobspec {
   readonly jobspec: Jobspec;
   readonly parts: readonly AskedPart[];
-  /** What one part asks for that asks for most; undefined: nothing is asked for. */
+  /** The request of its largest part; undefined: it requests nothing. */
   readonly request: ResourceChoice | undefined;
-  /** What it says of itself for choosing a cluster. */
+  /** Its own parameters for the choice of a cluster. */
   readonly parameters: Plain;
 }
 
@@ -34,8 +34,8 @@ function lookInto(jobspec: Jobspec): ReadJobspec {
 }
 
 /**
- * Clients in Go of spring 2024 write a slot with nothing in it where nobody says how many tasks: it
- * takes nothing of the node that it is in.
+ * Clients in Go of spring 2024 write an empty slot when the user names no number of tasks: it requests
+ * nothing of the node that it is in.
  */
 const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly ResourceRequest[] =>
   trees.flatMap((tree) => {
@@ -46,7 +46,7 @@ const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly Resource
 
 /**
  * Tasks of a jobspec may run one after the other, so that the whole needs no more at once than its
- * largest part to get on; how they share what they get is the business of who runs them.
+ * largest part. How they share it is up to the program that runs them.
  */
 function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
   let largest: { readonly resources: ResourceChoice; readonly cpu: number } | undefined;
@@ -58,8 +58,8 @@ function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
 }
 
 /**
- * Reads texts, and remembers what the last ones said: each is read when clusters are looked for,
- * when it is submitted and when it is handed over, and people submit the same ones again.
+ * Parses texts, and caches the last ones: each is parsed for satisfy, on submission and when a cluster
+ * receives it, and users submit the same ones again.
  */
 export function createJobspecReader(readLong: (text: string) => Promise<Jobspec>): ReadText {
   const known = new Map<string, ReadJobspec>();

@@ -18,7 +18,7 @@ export class RainbowBed {
   plane!: TestPlane;
   client!: Client;
   #server!: GrpcServer;
-  /** What clusters were given when they were registered. */
+  /** Credentials of registered clusters. */
   readonly #issued = new Map<string, { readonly secret: string; readonly token: string }>();
 
   async open(

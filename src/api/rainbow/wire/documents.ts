@@ -34,22 +34,22 @@ const ENDS = [
   ["source", "source"],
 ] as const;
 
-/** What is of another form is for others to refuse. */
+/** Later checks reject values of another form. */
 const sizeOf = (value: unknown): number => {
   if (Array.isArray(value)) return value.length;
   if (isRecord(value)) return Object.keys(value).length;
   return value === undefined || value === null ? 0 : 1;
 };
 
-/** A cluster of which nothing is known: what is registered by name alone. */
+/** The graph of a cluster that is registered by name alone. */
 export const nameAlone = (): unknown => ({
   graph: { nodes: { "0": { label: "0", metadata: { type: "cluster" } } }, edges: [] },
 });
 
 /**
- * What a cluster says of itself. The client in Python encodes the text of a file once more, as a JSON
- * string: that is looked into. What is nested has no use in rules and is kept as its text.
- * Undefined: nothing is said.
+ * The state that a cluster sends. The client in Python encodes the text of a file once more, as a JSON
+ * string: this decodes both. Rules cannot use nested values, which are stored as their text.
+ * Undefined: no state.
  */
 export function readState(text: string): Readonly<Record<string, unknown>> | undefined {
   const payload = parse(text, (why) => refuse.notAState(`(${why})`));

@@ -21,7 +21,7 @@ const NEWEST = {
   5: ["clusters", "texts"],
 } as const;
 
-test("what was submitted is told to those who do not say who they are in bytes all can read", () => {
+test("clients that do not name their version get an answer that all versions can read", () => {
   const bytes = encodeSubmitted(submitted, "any");
   expect(bytes.toString("hex")).toBe("100718011a076b6565626c65722001");
   expect(readAs(FIRST, bytes)).toEqual({ jobid: 7, status: 1, aside: 2 });

@@ -14,8 +14,8 @@ export interface SubmitAnswer {
 /**
  * A SubmitJobResponse. Its status was field 3 until that became the cluster and the status field 4:
  * written both ways it is read by everyone, because decoders put aside a field whose form is not
- * the one they know. Clients that print what they put aside show it, so only those get it that do
- * not tell which one they are.
+ * the one they know. Clients that print unknown fields would show it, so the server writes both only for
+ * clients that do not name their version.
  */
 export function encodeSubmitted(
   { jobId, cluster, clusters }: SubmitAnswer,

@@ -11,14 +11,14 @@ test("a job is its own number, tasks of arrays count down from the other end", (
   expect(numbers.taskOf(2_147_483_646)).toBe("17.4");
 });
 
-test("what nobody was told is nobody's number", () => {
+test("a number that was never assigned has no task", () => {
   const numbers = new JobNumbers(0);
   for (const number of [0, -1, 2_147_483_647, 2 ** 30]) {
     expect(numbers.taskOf(number)).toBeUndefined();
   }
 });
 
-test("beyond the most that are known the oldest is forgotten, and its number not used again soon", () => {
+test("beyond the limit the oldest number is dropped, and not used again soon", () => {
   const numbers = new JobNumbers(0, 2);
   const first = numbers.numberOf("1.0");
   numbers.numberOf("1.1");

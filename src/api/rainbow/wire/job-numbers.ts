@@ -5,10 +5,10 @@ const MOST = 2 ** 31 - 1;
 const FIRST_OF_TASKS = 2 ** 30;
 
 /**
- * Numbers of tasks for a wire on which they have 32 bits. A job's own number is used where it is all
- * of the job; tasks of arrays ("17.3") get one from the other end, counting down. These are forgotten
- * on a restart and when there are too many: who accepts a forgotten one is told that not all was
- * accepted, and receives it again with a new one.
+ * Numbers of tasks for a wire on which they have 32 bits. The only task of a job has the job's number; tasks
+ * of arrays ("17.3") get one from the other end, counting down. These are dropped on a restart and when
+ * there are too many: a client that accepts a dropped number gets the answer that not all were accepted,
+ * and receives the task again with a new number.
  */
 export class JobNumbers {
   readonly #numbers = new Map<string, number>();

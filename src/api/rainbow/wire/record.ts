@@ -43,7 +43,7 @@ export const sizeOf = (record: string): number => Buffer.byteLength(record) + EN
 
 const NOTHING: CommandLine = { command: "", nodes: 1, tasks: 0 };
 
-/** One plain command, and about what it asks for; of anything else only the jobspec can tell. */
+/** One plain command, and roughly its request; only the jobspec describes anything else. */
 async function lineIn(text: string, read: ReadText): Promise<CommandLine> {
   let jobspec: Jobspec;
   try {

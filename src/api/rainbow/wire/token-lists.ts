@@ -9,9 +9,9 @@ import { refuse } from "../status.ts";
 const LENGTH_BYTES = 4;
 
 /**
- * Clusters that a client may submit to. It sends the same ones, with their tokens, with every job: a
- * list that was right is remembered by a keyed digest of its bytes, and neither read nor checked again
- * while the proof holds.
+ * Clusters that a client may submit to. It sends the same ones, with their tokens, with every job: the server
+ * caches a correct list by a keyed digest of its bytes, and does not parse or check it again while the
+ * proof holds.
  */
 export class TokenLists {
   readonly #key = randomBytes(32);

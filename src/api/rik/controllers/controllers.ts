@@ -20,17 +20,17 @@ export interface ControllersOptions {
   readonly lifecycle: InstanceLifecycle;
   readonly workers: RikWorkers;
   readonly logger: Logger;
-  /** Whether a controller that subscribes is told how its instances are. */
+  /** Whether a controller that subscribes receives the status of its instances. */
   readonly replays: boolean;
 }
 
-/** Who calls: a principal, and the name by which its instances are kept apart from others'. */
+/** The caller: a principal, and the name that separates its instances from those of others. */
 export interface RikController {
   readonly principal: Principal;
   readonly name: string;
 }
 
-/** Controllers of rik: what they ask for, and what they are told. */
+/** Controllers of rik: their requests, and the statuses that they receive. */
 export class Controllers {
   readonly #options: ControllersOptions;
   readonly #subscriptions = new Set<Subscription>();
@@ -49,7 +49,7 @@ export class Controllers {
     return this.#subscriptions.size;
   }
 
-  /** Each is told of its own instances only. */
+  /** Each controller receives the statuses of its own instances only. */
   subscribe({ name }: RikController, { connection }: CallContext, sink: FrameSink): FrameSource {
     const { book, workers, logger } = this.#options;
     sink.begin();
@@ -76,8 +76,8 @@ export class Controllers {
   }
 
   /**
-   * Whatever is wrong with a request is told as a status of its instance: any error ends rik's controller.
-   * Throws only when nothing could be stored, or to wake a controller that hears nothing any more.
+   * Reports an invalid request as a status of its instance: any error ends rik's controller.
+   * Throws only when the store failed, or to restart a controller that has lost its stream.
    */
   async schedule(
     request: SchedulingRequest,
@@ -158,7 +158,7 @@ export class Controllers {
     subscription.worker(worker, isTaken ? `worker/${hostname}` : hostname);
   }
 
-  /** Once: a controller that is told twice ends. So it is noted before it is told. */
+  /** Once: a second report would end the controller. So the server notes the report before it sends it. */
   #tellEnd(instance: RikInstance): void {
     instance.isTold = true;
     this.#ended.push(instance);
@@ -183,7 +183,7 @@ export class Controllers {
 
   /**
    * rik's controller does not subscribe again when its stream has ended, and ends itself when a request fails:
-   * what supervises it starts it anew, and it is told all that it missed.
+   * its supervisor starts it again, and it receives all missed statuses.
    */
   #isDeaf({ name }: RikController, { connection, headers }: CallContext): boolean {
     if (!RIK_CONTROLLER.test(headers["user-agent"] ?? "")) return false;

@@ -22,12 +22,12 @@ const GONE = "rik/gone/";
 const REFUSED = "rik/refused/";
 export const CONTROLLER = "rik/controller/";
 
-/** Every instance whose controller has not been told of its end, found by the names that controllers use. */
+/** Every instance whose end its controller has not received, found by the names that controllers use. */
 export class InstanceBook {
   readonly #operations: RikOperations;
   readonly #byController = new Map<string, Map<string, RikInstance>>();
   readonly #byJob = new Map<string, RikInstance>();
-  /** Jobs whose ends were told: their notes go when they do. */
+  /** Jobs whose ends were reported: their notes are removed with them. */
   readonly #gone = new Set<string>();
   readonly #known = new Set<string>();
   #hear: (instance: RikInstance) => void = () => undefined;
@@ -38,8 +38,8 @@ export class InstanceBook {
   }
 
   /**
-   * Reads what is there, and follows what happens from then on; `hear` is called for each change. Instances of workloads that
-   * are services are read from their slots: an ended job says nothing about whether there is another one.
+   * Reads the current instances, and follows later events; calls `hear` for each change. Instances of workloads that are services
+   * are read from their slots: an ended job does not say whether the slot has another one.
    */
   async open(
     workloads: Iterable<RikWorkload>,
@@ -108,7 +108,7 @@ export class InstanceBook {
     return instance;
   }
 
-  /** It is not there any more, and nobody waits to be told. */
+  /** The instance is removed, and no controller waits for its end. */
   drop(instance: RikInstance): void {
     this.#drop(instance);
   }
@@ -132,7 +132,7 @@ export class InstanceBook {
     if (state.status === status && state.reason === reason && state.node === node) return;
     instance.state = state;
     const isEnd = state.status === ResourceStatus.TERMINATED;
-    // Nobody waits to be told of it. A slot says by itself whether it goes.
+    // No controller waits for its end. The event of a slot says whether it is removed.
     if (isEnd && isRest(instance.controller) && instance.service === undefined) {
       if (instance.jobId === undefined || status === ResourceStatus.DESTROYING)
         this.#forget(instance);
@@ -140,7 +140,7 @@ export class InstanceBook {
     } else this.#hear(instance);
   }
 
-  /** Notes for good that their controllers are told of their ends, and forgets them. */
+  /** Stores that the ends of these instances were reported to their controllers, and drops the instances. */
   async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
       jobId === undefined
@@ -227,14 +227,14 @@ export class InstanceBook {
       const instance = this.#byJob.get(event.task.jobId);
       if (instance !== undefined) this.change(instance, stateOfTask(event.task));
     } else if (event.kind === "job") {
-      // What becomes of an instance that is known is told by its task, until it ends.
+      // The events of its task report a known instance, until it ends.
       if (event.isEnded || !this.#byJob.has(event.id)) this.#jobChanged(event.job);
     } else if (event.kind === "service" && event.service.state === "removing") {
       this.#serviceEnds(event.service.name);
     } else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
   }
 
-  /** Of slots whose jobs have ended no more is heard. */
+  /** Slots whose jobs have ended have no further events. */
   #serviceEnds(service: string): void {
     for (const instance of this.all()) {
       if (instance.service === service && instance.isOver) this.#drop(instance);
@@ -245,7 +245,7 @@ export class InstanceBook {
     const known = this.#byJob.get(job.id);
     const instance = known ?? this.#newJob(job);
     if (instance === undefined) return;
-    // Its task was told before anybody knew whose it is.
+    // The event of its task came before its controller was known.
     if (known === undefined) this.change(instance, stateOfJob(job));
     if (!hasEnded(job) || instance.isOver) return;
     instance.isOver = true;

@@ -18,9 +18,9 @@ export interface RikInstance {
   state: RikInstanceState;
   /** Its job has ended, or it never had one. */
   isOver: boolean;
-  /** Whom it is told to. */
+  /** The stream that receives its statuses. */
   home: Subscription | undefined;
-  /** That its controller was told of its end is being noted, or is noted. */
+  /** The note that its controller received its end is stored, or about to be. */
   isTold: boolean;
 }
 

@@ -8,8 +8,8 @@ import { instanceFrame, workerFrame } from "../wire.ts";
 import type { Worker } from "../workers/worker.ts";
 
 /**
- * The stream of one controller. While its reader has not taken the last batch, only the latest status of each
- * instance and worker is kept for it: a frozen controller costs memory for what it has, and delays nobody.
+ * The stream of one controller. While its reader has not read the last batch, the server holds only the latest status
+ * of each instance and worker for it: a frozen controller costs bounded memory, and delays no other.
  */
 export class Subscription {
   readonly controller: string;
@@ -40,7 +40,7 @@ export class Subscription {
   instance(id: string, workloadId: string, state: RikInstanceState): void {
     const isEnd = state.status === ResourceStatus.TERMINATED;
     const key = `instance/${id}`;
-    // The end takes the place of what was before it, and nothing takes its place.
+    // The end replaces earlier statuses, and no status replaces it.
     if (isEnd) this.#waiting.delete(key);
     this.#put(isEnd ? `end/${id}` : key, () =>
       instanceFrame(id, state.status, toMetrics(workloadId, state)),

@@ -50,7 +50,7 @@ export function showInstance({ workloadBook }: RestParts, instance: RikInstance)
   };
 }
 
-/** Whether the service names it by itself, because somebody scaled it: its number is changed there. */
+/** Whether the service itself named the instance, because a user scaled it: its number is changed there. */
 export const isCounted = ({ service, id }: RikInstance): boolean =>
   service !== undefined && numberIn({ service: serviceId(service), name: id }) !== undefined;
 

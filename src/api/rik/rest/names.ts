@@ -16,7 +16,7 @@ const NOUNS = (
 
 const NUMBERS = 10_000;
 
-/** What an instance is called that nobody named: `calm-river-4711`, as rik makes them. */
+/** A name for an instance without one: `calm-river-4711`, as rik makes them. */
 export function instanceName(random: Random, isTaken: (name: string) => boolean): string {
   const pick = (words: readonly string[]): string =>
     words[Math.floor(random.fraction() * words.length)] ?? "";

@@ -163,7 +163,7 @@ test("a workload is scaled, and workers show their history", async () => {
   ]);
 });
 
-test("with a secret, users show a name and a token, and see what is theirs", async () => {
+test("with a secret, users send a name and a token, and see their own workloads", async () => {
   const bed = await open({ secret: "a-long-secret" });
   const ask = await serve(bed);
   const basic = (user: string): string => `Basic ${Buffer.from(user).toString("base64")}`;

@@ -54,7 +54,7 @@ export function createRikRest(options: RikRestOptions): Promise<HttpListener> {
   return listenHttp({ address, flag: "--rik-rest", serve });
 }
 
-/** Who shows nothing, or something wrong, is told how to. */
+/** Answers a missing or wrong credential with the required form. */
 function authenticated<T>(identify: () => T, response: ServerResponse): T {
   try {
     return identify();

@@ -71,7 +71,7 @@ test("another definition replaces instances one by one, and the status shows how
   expect(json(await update("alpine:3"))).toMatchObject({ generation: 2, state: "done" });
 });
 
-test("a rollout whose instances fail stops and says why; rollback replaces what was replaced", async () => {
+test("a rollout whose instances fail stops with a reason; rollback restores the replaced instances", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const { worker, id, update } = await running(bed, ask, "a", "b", "c");
@@ -103,7 +103,7 @@ test("a rollout whose instances fail stops and says why; rollback replaces what 
   expect(worker.orders.slice(before).map(({ instanceId }) => instanceId)).toEqual([failed?.id]);
 });
 
-test("what is wrong with an update or a rollback is refused, and changes nothing", async () => {
+test("an invalid update or rollback is rejected, and changes nothing", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const { id, update } = await running(bed, ask, "a");

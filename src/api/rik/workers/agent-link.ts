@@ -33,8 +33,8 @@ export interface AgentLinkOptions {
 }
 
 /**
- * The stream of an agent without a wire and without an executor: a worker of rik runs what it brings. Events are
- * told in the order in which they came, all of one moment together.
+ * The stream of an agent without a wire and without an executor: a worker of rik runs the tasks. It delivers events in
+ * the order in which they came, all of one moment together.
  */
 export class AgentLink {
   readonly #options: AgentLinkOptions;

@@ -74,7 +74,7 @@ export class InstanceRuns {
     this.#options = options;
   }
 
-  /** All that this worker has, and whose ends nobody has taken yet. */
+  /** All runs of this worker, with ended ones whose ends are not durable yet. */
   get known(): readonly Run[] {
     const ended = [...this.#ended.values()].flatMap(({ id }) => (id === undefined ? [] : [id]));
     return [...[...this.#runs.values()].map(({ id }) => id), ...ended];
@@ -92,7 +92,7 @@ export class InstanceRuns {
     this.#sendQueued();
   }
 
-  /** A new session of the node: what the last one may not have heard is told again. */
+  /** A new session of the node: sends reports again that the last one may not have received. */
   resumed(): void {
     for (const run of this.#runs.values()) {
       if (run.startedAtMs > 0) this.#tellStarted(run);

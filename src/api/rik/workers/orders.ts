@@ -3,8 +3,8 @@ import { limits } from "../../../limits.ts";
 import type { FrameSink } from "../../grpc/calls/pushed-frames.ts";
 
 /**
- * Frames on their way to one reader. While the network has not taken the last batch, others are collected: a
- * reader that does not read costs memory up to a bound, and nobody else's time.
+ * Frames on their way to one reader. While the network has not accepted the last batch, others are collected: a
+ * reader that does not read costs memory up to a bound, and does not delay others.
  */
 export class Orders {
   readonly #sink: FrameSink;

@@ -17,7 +17,7 @@ import { capacityOf, isSameMachine, readMetrics, SampleHistory } from "./metrics
 import { Orders } from "./orders.ts";
 
 export interface WorkerTimes {
-  /** Without a word of a worker until it is given up. */
+  /** How long a worker may be silent before the server gives it up. */
   readonly silenceMs: number;
   /** From the end of its stream until its instances are placed again. */
   readonly lostAfterMs: number;
@@ -29,15 +29,15 @@ export interface WorkerParts {
   readonly times: WorkerTimes;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the agent that speaks for this worker: the same at each registration. */
+  /** Of the agent of this worker: the same at each registration. */
   readonly agentKey: string;
   /** Another one at each registration: a worker that registers runs nothing. */
   readonly bootId: string;
-  /** Something that controllers are told has changed. */
+  /** A value that controllers receive has changed. */
   readonly onChange: (worker: Worker) => void;
 }
 
-/** Nodes of workers are in the cluster that nobody named, as other nodes are. */
+/** Nodes of workers are in the default cluster, as other nodes are. */
 const CLUSTER = "default";
 const PROGRAM = "rik worker";
 /** A worker may send thousands of statuses in a second; each is a sign of life, and few of them are enough. */
@@ -111,7 +111,7 @@ export class Worker {
     return this.#heardMs;
   }
 
-  /** As controllers are told it. */
+  /** As controllers receive it. */
   get told(): { readonly status: ResourceStatus; readonly metrics: string } {
     return { status: this.#status, metrics: this.#metrics };
   }
@@ -150,7 +150,7 @@ export class Worker {
     return this.#runs.heard(instanceId, status);
   }
 
-  /** Ends its stream: it leaves, and what supervises it starts it anew. */
+  /** Ends its stream: the worker exits, and its supervisor starts it again. */
   end(error: AppError): void {
     if (this.#isOver) return;
     this.over();
@@ -225,7 +225,7 @@ function plainPeer(peer: string): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Host names may hold anything; what had to be changed is told apart by a part of its hash. */
+/** Host names may hold anything; a changed one gets a part of its hash, so that it is unique. */
 export function nodeNameOf(hostname: string): string {
   const plain = hostname.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
   const short = plain.slice(0, HOST_LENGTH_MAX).replace(/[-._]+$/, "");

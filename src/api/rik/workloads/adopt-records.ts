@@ -18,9 +18,9 @@ interface Parts {
 }
 
 /**
- * Makes services of workloads that an earlier version kept as records, and instances of these of their single jobs. This happens
- * before workers are served, which run nothing when they register: every instance is placed anew after a restart anyway.
- * A record goes when all of it is done, so that the next start goes on where this one was interrupted.
+ * Turns workloads that an earlier version stored as records into services, and their single jobs into instances of these. This
+ * happens before workers are served, which run nothing when they register: every instance is placed again after a restart anyway.
+ * A record is removed when all of it is done, so that the next start continues where this one was interrupted.
  */
 export async function adoptRecords(parts: Parts): Promise<void> {
   const { records, logger } = parts;
@@ -48,7 +48,7 @@ async function adopt(parts: Parts, record: StoredWorkload): Promise<void> {
   const asOwner = operations.as(by);
   for (const { id, spec } of await singleJobs(parts, record.id, by)) {
     try {
-      // In this order: what is interrupted between the two has both, and the next start ends the first.
+      // In this order: an interruption between the two leaves both, and the next start ends the first.
       await asOwner.addInstances(service, [spec.name]);
       await asOwner.cancelJob(id, `it is an instance of service ${service} from now on`);
     } catch (error) {

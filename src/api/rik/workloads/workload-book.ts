@@ -80,7 +80,7 @@ export class WorkloadBook {
     const known = knownId === undefined ? undefined : this.#byId.get(knownId);
     if (known !== undefined && known.revision > revision) return known;
     if (owner === undefined || id === undefined || definition === undefined) {
-      this.#remove(service); // somebody made another service of it
+      this.#remove(service); // a user replaced the service by another
       return undefined;
     }
     const { kind, name } = readWorkload(definition);

@@ -25,7 +25,7 @@ export function callerOf(claims: JWTPayload, settings: OidcSettings): UserPrinci
   if (audience !== undefined && !audiences.includes(audience)) {
     throw refused(`the token is not meant for ${audience}`);
   }
-  // A message of a provider that somebody has logged out looks like a token.
+  // A provider's logout token looks like an access token.
   if (claims["events"] !== undefined) throw refused("the token is no token of access");
   for (const [name, value] of Object.entries(wanted)) {
     if (![claims[name] ?? []].flat().includes(value)) {

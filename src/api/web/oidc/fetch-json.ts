@@ -1,6 +1,6 @@
 import { limits } from "../../../limits.ts";
 
-/** As fetch, but for so many bytes and so long. What is larger or later is an error. */
+/** Like fetch, with a limit of bytes and time. A larger or later answer is an error. */
 export async function fetchBounded(url: string, init: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.timeout(limits.oidcAnswerMsMax);
   const response = await fetch(url, { ...init, redirect: "error", signal });

@@ -130,6 +130,6 @@ function tokenOf({ authorization, cookie }: IncomingMessage["headers"]): string 
   return cookieOf(cookie, TOKEN);
 }
 
-/** Whether somebody looks at it, who can log in. */
+/** Whether the client is a browser, whose user can log in. */
 const isBrowser = ({ accept = "" }: IncomingMessage["headers"]): boolean =>
   accept.includes("text/html");

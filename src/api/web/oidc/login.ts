@@ -31,8 +31,8 @@ const TAG_BYTES = 16;
 const random = (): string => randomBytes(KEY_BYTES).toString("base64url");
 
 /**
- * Logins of browsers: authorization code with PKCE (RFC 7636). The server remembers nothing of a login that has begun; after
- * a restart it begins anew.
+ * Logins of browsers: authorization code with PKCE (RFC 7636). The server stores nothing about a login under way; after
+ * a restart the login begins again.
  */
 export class Logins {
   readonly #options: LoginOptions;
@@ -42,7 +42,7 @@ export class Logins {
     this.#options = options;
   }
 
-  /** Where the browser goes, and what it brings back. `returnTo`: a path of this server. */
+  /** The address for the browser, and the sealed state that it brings back. `returnTo`: a path of this server. */
   async begin(returnTo: string): Promise<{ readonly location: string; readonly sealed: string }> {
     const { provider, nowMs } = this.#options;
     const { clientId, redirectUrl, scopes, audience } = provider.settings;

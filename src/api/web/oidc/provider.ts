@@ -29,7 +29,7 @@ export interface ProviderOptions {
 
 /**
  * An OpenID provider as far as this server asks it: its description once, its keys again when they are old or a token names
- * one that is not known. While it cannot be reached and there are no keys, nobody is admitted: `unavailable`.
+ * an unknown one. While it cannot be reached and there are no keys, the server refuses all callers: `unavailable`.
  */
 export class OidcProvider {
   readonly settings: OidcSettings;
@@ -122,7 +122,7 @@ export class OidcProvider {
 
 const refused = (problem: string): AppError => new AppError("unauthenticated", problem);
 
-/** What is wrong with a token, and not with the way to its keys. */
+/** Whether the token is at fault, not the way to its keys. */
 const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JOSEError &&
   !(error instanceof errors.JWKSTimeout) &&

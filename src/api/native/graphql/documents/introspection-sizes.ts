@@ -9,8 +9,8 @@ import {
 const known = new WeakMap<GraphQLSchema, ReadonlyMap<string, number>>();
 
 /**
- * How long the lists are that tell of the schema itself, on average: of all types together that is
- * what they cost.
+ * The average lengths of the lists that describe the schema itself: summed over all types, that is their
+ * cost.
  */
 export function introspectionSizes(schema: GraphQLSchema): ReadonlyMap<string, number> {
   const found = known.get(schema);

@@ -27,7 +27,7 @@ const times = (count: number, text: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join(" ");
 
 describe("what a request costs", () => {
-  test("a field is 1, a call more, and a page multiplies what is asked of each row", () => {
+  test("a field costs 1, a call more, and a page multiplies the cost of its rows", () => {
     const one = measured("{ jobs(pageSize: 1) { jobs { id } } }").cost;
     expect(measured("{ jobs(pageSize: 11) { jobs { id } } }").cost).toBe(one + 10);
     expect(measured("{ jobs(pageSize: 11) { jobs { id state } } }").cost).toBe(one + 21);
@@ -54,7 +54,7 @@ describe("what a request costs", () => {
     ).toBe(2 * one);
   });
 
-  test("the usual question about the schema is well within what is allowed", () => {
+  test("the usual introspection query is well within the limit", () => {
     const { introspectionCost, cost } = measured(getIntrospectionQuery());
     expect(cost).toBe(0);
     expect(introspectionCost).toBeLessThan(limits.graphqlIntrospectionCostMax / 2);

@@ -29,7 +29,7 @@ export interface Measured {
   readonly introspectionCost: number;
   /** By the first node of each field. */
   readonly costs: ReadonlyMap<FieldNode, number>;
-  /** What is asked for first: of a subscription all. */
+  /** The first root field: of a subscription the only one. */
   readonly first: RootField | undefined;
 }
 

@@ -42,7 +42,7 @@ export function readDocument(schema: GraphQLSchema, text: string): DocumentNode 
   return document;
 }
 
-/** All that is wrong with a document, as far as it is told. */
+/** The errors of a document, up to a limit. */
 export class InvalidDocument extends Error {
   readonly errors: readonly GraphQLError[];
 

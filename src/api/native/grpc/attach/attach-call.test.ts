@@ -46,7 +46,7 @@ async function aTask(node: string, attach = "stdin"): Promise<string> {
   return id;
 }
 
-/** A caller, with what it was told. */
+/** A caller, with the messages that it received. */
 class Caller {
   readonly heard: AttachResponse["message"][] = [];
   end: { readonly error: AppError | undefined } | undefined;
@@ -71,7 +71,7 @@ class Caller {
   }
 }
 
-/** What the agent was told of clients. */
+/** The messages about clients that the agent received. */
 const toldOf = (agent: FakeAgent) =>
   agent.heard.flatMap((message) => (message.case === "attachment" ? [message.value] : []));
 

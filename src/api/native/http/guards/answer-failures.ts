@@ -31,7 +31,7 @@ export function answerFailures(app: App, { logger }: HttpHost): void {
       : answerNoRoute(request, reply);
   });
   app.setErrorHandler((thrown, request, reply) => {
-    // The framework looks at the body of a request before it says that nobody takes it.
+    // The framework looks at the body of a request before it says that no route takes it.
     if (request.is404 && !(thrown instanceof AppError)) return answerNoRoute(request, reply);
     const failure = toFailure(thrown, request);
     if (failure.error.code === "internal") {

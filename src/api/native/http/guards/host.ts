@@ -16,7 +16,7 @@ export interface HttpHost {
   readonly streams: OpenStreams;
 }
 
-/** Guards that every stream is told once when the server stops. */
+/** Guards that every stream is notified once when the server stops. */
 export class OpenStreams {
   readonly #open = new Set<AbortController>();
   #reason: AppError | undefined;

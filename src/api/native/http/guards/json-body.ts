@@ -47,10 +47,10 @@ const LARGE: ReadonlyMap<string, LargeBody> = new Map([
   ["/v1/satisfy", withJobspec],
 ]);
 
-/** What was read of large bodies; their schema speaks of a text. */
+/** Parsed jobspecs of large bodies; the schema still has a text there. */
 const readJobspecs = new WeakMap<object, Jobspec>();
 
-/** The jobspec of a body: its text, or what was read already. */
+/** The jobspec of a body: its text, or the parsed one. */
 export const jobspecOf = (body: { readonly jobspec?: string }): string | Jobspec | undefined =>
   readJobspecs.get(body) ?? body.jobspec;
 
@@ -83,7 +83,7 @@ export function acceptJson(app: App, readBody: ReadBody): void {
   });
 }
 
-/** The framework's parser does not say what is wrong; the language's own does. */
+/** The framework's parser does not describe the error; JSON.parse does. */
 function notJson(text: string, cause: Error): AppError {
   try {
     JSON.parse(text);

@@ -58,7 +58,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
       const { stream = "stdout", ...rest } = fromQuery(query);
       const parts = operations.readOutput({ taskId: params.id, stream, ...rest }, ended.signal);
       const bytes = await openOutput(parts, ended, limits.outputHeadersAfterMs);
-      // What a task prints is nobody's page, whatever it looks like.
+      // A browser must not show a task's output as a page, whatever it looks like.
       reply.header("x-content-type-options", "nosniff");
       reply.header("cache-control", "no-store");
       reply.type("application/octet-stream").send(bytes);

@@ -4,7 +4,7 @@ import { invalid } from "../../../../lib/errors.ts";
 import { fieldsOf } from "../../../../wire/descriptors.ts";
 import { propertyOf } from "./derived.ts";
 
-/** What a query calls a field of its request: each value of a list or map is given by itself. */
+/** The name of a field in a query: each value of a list or map is a parameter of its own. */
 const IN_QUERY = { states: "state", labels: "label" } as const satisfies Readonly<
   Record<string, string>
 >;
@@ -18,7 +18,7 @@ const PAIRS = {
   description: "name=value; all of these",
 } as const;
 
-/** The fields of a request as a query has them, but those that its path has; none must be given. */
+/** The fields of a request as query parameters, without those of its path; all are optional. */
 export function querySchema<Asked>(desc: DescMessage, ...omit: readonly string[]) {
   const fields = fieldsOf(desc).filter(({ jsonName }) => !omit.includes(jsonName));
   return Type.Unsafe<InQuery<Asked>>({

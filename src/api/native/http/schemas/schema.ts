@@ -1,6 +1,6 @@
 import { type Static, Type, type TObject, type TProperties, type TSchema } from "typebox";
 
-// Small words for the schemas of routes. Objects are closed: what is not named is refused.
+// Small words for the schemas of routes. Objects are closed: unknown fields are rejected.
 
 export const object = <Fields extends TProperties>(
   fields: Fields,
