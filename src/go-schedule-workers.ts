@@ -22,12 +22,12 @@ export interface GoScheduleWorkersOptions {
   readonly logger: Logger;
 }
 
-/** Where workers of go-schedule are, as other nodes are in the cluster that nobody named. */
+/** Workers of go-schedule are in the default cluster, as other nodes are. */
 const CLUSTER = "default";
 const LABELS = { agent: "go-schedule" };
 const PROGRAM = "go-schedule worker";
 
-/** Makes a node of each worker of go-schedule that comes: an agent in this process speaks for it. */
+/** Makes a node of each worker of go-schedule that connects: its agent runs in this process. */
 export function createWorkers(options: GoScheduleWorkersOptions): (shell: RemoteShell) => void {
   const { data, sessions, ...rest } = options;
   const names = new NodeNames();

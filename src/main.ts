@@ -46,14 +46,14 @@ const services: Services = {
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
 const exitCode = await runCli(process.argv.slice(2), createProcessContext(services));
-// Leaving at once would cut off what is on its way to the server: a watch that was ended here would
-// stay open there. What holds the process for longer than that is not waited for.
+// Exiting at once would cut off messages on their way to the server: a watch that was ended here would
+// stay open there. The process does not wait for anything that holds it for longer than that.
 process.exitCode = exitCode;
 setTimeout(() => process.exit(exitCode), 1_000).unref();
 
 type Announce = (listening: Listening) => Promise<void>;
 
-/** The server in this process and the agent in one of its own, so that neither slows the other. */
+/** The server in this process and the agent in one of its own, so that they do not slow each other. */
 async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
   const { createSystemClock } = await import("./system/clock.ts");
@@ -274,7 +274,7 @@ async function runEdgesHere(flags: AgentFlags, simulates: EdgeFlags): Promise<vo
   await runEdges(options, AbortSignal.any(signals));
 }
 
-/** What is found before the agent says hello; nothing where it is told not to look. */
+/** The facts that are found before the agent's Hello; none with discovery off. */
 async function lookAtMachine(flags: AgentFlags, clock: Clock) {
   const { findHardwareInTime } = await import("./agent/discovery/discovery.ts");
   const { NO_HARDWARE } = await import("./agent/discovery/find-facts.ts");

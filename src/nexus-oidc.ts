@@ -24,8 +24,8 @@ function readSettings(
 }
 
 /**
- * Who asks callers of the REST gateway of nexus for tokens. Throws AppError when the file, or that of the secret which it
- * names, cannot be used. Its code, and the library that checks tokens, are loaded where they are asked for.
+ * The guard that requires tokens of callers of the REST gateway of nexus. Throws AppError when the file, or that of the secret
+ * which it names, cannot be used. Its code, and the library that checks tokens, are loaded only when they are needed.
  */
 export async function openOidcGuard(
   file: string | undefined,

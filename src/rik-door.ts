@@ -20,7 +20,7 @@ export interface RikPorts {
   readonly secret: string | undefined;
   /** Whether they may be asked for nothing where others than this machine can reach them. */
   readonly isInsecure: boolean;
-  /** Whether a controller that subscribes is told how its instances are. */
+  /** Whether a controller that subscribes receives the status of its instances. */
   readonly replays: boolean;
 }
 

@@ -51,7 +51,7 @@ export interface ServerOptions {
   /** Names that REST may be called by, beside the usual ones. */
   readonly hostNames?: readonly string[] | undefined;
   readonly settings: TickSettings;
-  /** Of links to agents that do not say what they want. */
+  /** Of links to agents that name no times of their own. */
   readonly linkTimes?: LinkTimes | undefined;
   /** Without a byte on a connection until it is pinged; undefined: as limits have it. */
   readonly keepaliveMs?: number | undefined;
@@ -211,7 +211,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     return server;
   };
   const close = async (): Promise<void> => {
-    // Agents are told first that the server stops, so that they come back soon.
+    // The server first notifies agents that it stops, so that they reconnect soon.
     sessions.close();
     await Promise.all(opened.map((server) => server.close()));
     rik?.close();

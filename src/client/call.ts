@@ -29,7 +29,7 @@ export interface ClientMethod<Input extends DescMessage, Output extends DescMess
   readonly parent: { readonly typeName: string };
 }
 
-/** A server to call, and what is said about it in errors. */
+/** A server to call, and its description in errors. */
 export interface Peer {
   readonly channel: Channel;
   readonly server: string;

@@ -150,7 +150,7 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
 
-test("a REST port that is taken for that of gRPC is told, with what to write", async () => {
+test("a client that dials the REST port instead of the gRPC port gets an error with the right address", async () => {
   const http = createServer((_, answer) => answer.end("hello"));
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;

@@ -29,7 +29,7 @@ test("the first address that takes a connection is used; none: all are named", a
   );
 });
 
-test("after a call that found nobody a client moves on to the next address", async () => {
+test("after a call that reached no server a client moves on to the next address", async () => {
   const [a, b] = [await nobody(), await nobody()];
   const client = createMovingClient([a, b]);
   const messages: string[] = [];

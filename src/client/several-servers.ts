@@ -5,7 +5,7 @@ import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import { type BusbarClient, createClient } from "./client.ts";
 
-/** A client of the first of these addresses; after a call that found nobody there, of the next. */
+/** A client of the first of these addresses; after a call that reached no server there, of the next. */
 export function createMovingClient(servers: readonly string[]): BusbarClient {
   const clients = servers.map((server) => createClient({ server }));
   let at = 0;

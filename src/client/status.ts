@@ -6,14 +6,14 @@ import type { CallError } from "./grpc/call-error.ts";
 
 /**
  * Trailing metadata in which the server repeats its own code and the field at fault. Their presence
- * also tells an answer of the server from one that this client made up because nobody answered.
+ * also tells an answer of the server from one that this client made up because no server answered.
  */
 export const CODE_KEY = "busbar-code";
 export const FIELD_KEY = "busbar-field";
 /** Where a watch that ended can be resumed. */
 const REVISION_KEY = "busbar-revision";
 
-/** Total over gRPC's codes: what is not here is a mistake of ours or of something in between. */
+/** Total over gRPC's codes: any other code is a fault of Busbar or of a proxy in between. */
 const CODES: Readonly<Partial<Record<number, ErrorCode>>> = {
   [GRPC.INVALID_ARGUMENT]: "invalid_argument",
   [GRPC.NOT_FOUND]: "not_found",

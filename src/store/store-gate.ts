@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import type { Batch } from "../ports/store.ts";
 
 /**
- * What every store refuses, wherever its rows are: kept once, so that adapters cannot differ.
+ * The checks of every store, wherever its rows are: in one place, so that adapters cannot differ.
  *
  *   open --fail--> broken     every later call fails with the first failure
  *     |

@@ -54,7 +54,7 @@ export function collectWhenIdle(clock: Clock, releasedBytes: () => number): () =
   return () => cancel();
 }
 
-/** Without the young generation: what is there comes and goes also when nothing happens. */
+/** Without the young generation: its objects come and go also in an idle process. */
 function heapBytes(): { readonly kept: number; readonly objects: number } {
   let kept = 0;
   let objects = 0;

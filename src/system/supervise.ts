@@ -17,9 +17,9 @@ export interface Supervision {
 }
 
 /**
- * Keeps a child process running until the signal fires, then ends it and resolves when it is gone.
- * A child that dies again and again is not restarted for ever: whatever is wrong with it will not
- * heal by itself, and someone must be told.
+ * Keeps a child process running until the signal fires, then ends it and resolves when it has ended.
+ * A child that dies again and again is not restarted for ever: its fault will not heal by itself, and
+ * an operator must see it.
  */
 export async function supervise(supervision: Supervision, signal: AbortSignal): Promise<void> {
   const { name, clock, logger } = supervision;

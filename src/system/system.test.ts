@@ -57,7 +57,7 @@ describe("supervise", () => {
   });
 });
 
-test("a log line becomes text; what is not JSON stays as it is", () => {
+test("a log line becomes text; a line that is not JSON stays as it is", () => {
   const line =
     '{"level":"warn","time":"2026-03-01T12:00:05.123Z","part":"agent","n":1,"why":"a b","msg":"lost"}\n';
   expect(formatLogLine(line)).toBe('12:00:05 warn  agent: lost n=1 why="a b"\n');
@@ -95,7 +95,7 @@ test("a machine has a cpu and memory", () => {
   expect(memory).toBeGreaterThan(1_000_000);
 });
 
-test("a file is read up to a bound, and what is wrong with it is said", async () => {
+test("a file is read up to a bound, and an error names its cause", async () => {
   const self = import.meta.filename;
   expect((await readInput(self, 1_000_000)).toString()).toContain("read up to a bound");
   await expect(readInput(self, 10)).rejects.toThrow(/is larger than 10B/);

@@ -39,7 +39,7 @@ export const systemdUnits: Units = {
   },
 };
 
-/** False: there is none. What somebody else wrote is neither overwritten nor removed. */
+/** False: there is none. Throws for a unit that Busbar did not write, so that it is not overwritten or removed. */
 async function checkOurs(file: string): Promise<boolean> {
   let text: string;
   try {

@@ -23,7 +23,7 @@ import { fromJson } from "./read-json.ts";
 import { AMOUNTS, INLINED, isJsonText, JSON_TEXTS, VALUE, WRITTEN } from "./special-fields.ts";
 import { toJson } from "./write-json.ts";
 
-test("numbers are numbers, states are words, what is absent is left out", () => {
+test("numbers are numbers, states are words, absent fields are left out", () => {
   const task = create(TaskSchema, {
     id: "17.3",
     jobId: "17",

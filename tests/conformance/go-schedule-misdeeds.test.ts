@@ -74,7 +74,7 @@ describe("a worker that", () => {
     expect(namesOf(worker)).toHaveLength(1);
   });
 
-  test("reports what it was never given changes nothing", async () => {
+  test("reports a task that it was never assigned changes nothing", async () => {
     await site.startGoSchedule();
     const honest = site.startWorker("honest");
     await site.nodesAre(1);
@@ -130,7 +130,7 @@ describe("a worker that", () => {
 });
 
 describe("a worker that was away", () => {
-  test("is the same node under another name, and what ended meanwhile is told as it was", async () => {
+  test("is the same node under another name, and tasks that ended meanwhile show their real ends", async () => {
     await site.startGoSchedule(...QUICK);
     const worker = site.startWorker("one");
     const [name = ""] = await site.nodesAre(1);
@@ -179,7 +179,7 @@ describe("a worker that was away", () => {
     const [[id = ""] = []] = await site.schedule([held("hold", 6)]);
     await linesAre("started", 1);
     await site.killServer();
-    release("hold"); // what it told then, it told nobody
+    release("hold"); // no server received its report then
     await linesAre("ended", 1);
     await site.startGoSchedule();
     await site.jobIs(id, "failed");

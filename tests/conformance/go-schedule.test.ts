@@ -43,7 +43,7 @@ async function outputOf(taskId: string): Promise<Buffer> {
 }
 
 describe("a worker", () => {
-  test("is one node, with its address and what it has", async () => {
+  test("is one node, with its address and capacity", async () => {
     expect(await site.list("workers")).toEqual([[node, "127.0.0.1", "connected"]]);
     const { capacity, cluster, tasks } = await site.client.getNode({ name: node });
     expect(capacity).toMatchObject({ cpu: expect.any(Number), memory: expect.any(Number) });
@@ -58,7 +58,7 @@ describe("a worker", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${hostname()}\n` });
   });
 
-  test("is given no more than it has cpus for", async () => {
+  test("never runs more tasks than it has cpus for", async () => {
     const cpus = (await site.client.getNode({ name: node })).capacity["cpu"] ?? 0;
     const hold = site.path("hold-many");
     writeFileSync(hold, "");
@@ -116,7 +116,7 @@ describe("schedctl", () => {
     ]);
   });
 
-  test("is told why nothing was scheduled, and nothing was", async () => {
+  test("receives the reason when a request is rejected, and nothing is scheduled", async () => {
     const before = (await site.list("tasks")).length;
     const { code, stderr } = await site.trySchedule([{ cmd: "true" }, { params: ["x"] }]);
     expect(code).toBe(1);
@@ -127,7 +127,7 @@ describe("schedctl", () => {
     expect(await site.list("tasks")).toHaveLength(before);
   });
 
-  test("is told that there are no other methods", async () => {
+  test("gets UNIMPLEMENTED for other methods", async () => {
     const { code, stderr } = await site.schedctl("call", "/proto.Scheduler/Cancel");
     expect(code).toBe(1);
     expect(stderr).toContain("code = Unimplemented");
@@ -149,7 +149,7 @@ describe("a task on a worker", () => {
     expect(explained.stdout).toContain("no-such-program-here");
   });
 
-  test("that a signal ends is told by its signal", async () => {
+  test("that a signal ends shows its signal", async () => {
     const id = await ended(shell("kill -SEGV $$"), "failed");
     expect((await site.client.getTask({ id })).signal).toBe("SIGSEGV");
   });

@@ -64,7 +64,7 @@ test("an informer lists again when the server knows its version no more, and ver
   await informer.end("SIGTERM");
 });
 
-test("changes of one object from many sides are all kept: who comes late tries again", async () => {
+test("concurrent changes of one object are all applied: a client with a conflict tries again", async () => {
   const name = await submit("crowded");
   const sides = 12;
   const run = site.startProgram(["conflict", `http://${site.nexus}`, name, String(sides)], {

@@ -168,7 +168,7 @@ const tokenOf = async (client: string): Promise<string> => {
   return ((await answer.json()) as { access_token: string }).access_token;
 };
 
-test("a program shows its token, and what it submits has its name", async () => {
+test("a program sends its token, and its jobs have its name", async () => {
   const put = (token: string) =>
     fetch(`${gateway}${JOBS}/job-1`, {
       method: "PUT",

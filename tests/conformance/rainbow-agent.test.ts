@@ -19,7 +19,7 @@ const program = (name: string, text: string): void => {
   chmodSync(site.path(`bin/${name}`), 0o755);
 };
 
-test("what rainbow's client submits is run by an agent that speaks for its cluster", async () => {
+test("the agent of a cluster runs the jobs that rainbow's client submits", async () => {
   site.file("nodes.json", nodesJson(1, 10));
   const nodes = { cluster: "blue", cluster_nodes: site.path("nodes.json") };
   const first = site.config({ name: "blue" });

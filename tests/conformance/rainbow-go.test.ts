@@ -31,7 +31,7 @@ interface SubmitOptions {
   readonly clusters?: readonly { readonly name: string; readonly token: string }[];
 }
 
-/** What one call told: the only line. */
+/** The only line that a call printed. */
 function only(lines: readonly Line[]): Line {
   expect(lines).toHaveLength(1);
   return lines[0] ?? {};
@@ -126,7 +126,7 @@ describe("a client in Go of June 2024", () => {
     go(at, "submit", { jobspec, clusters: [{ name: cluster, token: keys.token }], ...more });
   const receive = (more: object = {}, at = plain) => go(at, "receive", { ...mine(), ...more });
 
-  test("registers a cluster and what is linked to it, and tells its state, encrypted", async () => {
+  test("registers a cluster and its subsystems, and sends its state, encrypted", async () => {
     const nodes = JSON.stringify(nodesJson(3, 4), null, 2);
     const register = { name: cluster, secret: site.registerSecret, nodes };
     const { returned, unknown } = await call("Register", register, mutual);

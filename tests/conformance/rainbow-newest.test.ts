@@ -124,7 +124,7 @@ describe("rainbow-scheduler 0.0.16", () => {
     expect(select.failed).toEqual({ code: "UNKNOWN", text: "did not find algorithm named zzz" });
   });
 
-  test("receives and accepts what was submitted, also after a restart of the server", async () => {
+  test("receives and accepts submitted jobs, also after a restart of the server", async () => {
     await site.stopRainbow();
     await site.startRainbow();
     const one = await call("receive_jobs", { max_jobs: 1 });
@@ -152,7 +152,7 @@ describe("rainbow-scheduler 0.0.16", () => {
     ]);
   });
 
-  test("is told when a secret is wrong", async () => {
+  test("gets an error for a wrong secret", async () => {
     const stranger = site.config({ name: "keebler", secret: "guess" });
     const { failed } = await python.client(stranger, "receive_jobs", {});
     expect(failed).toEqual({ code: "UNKNOWN", text: "request denied" });

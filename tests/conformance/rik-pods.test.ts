@@ -74,7 +74,7 @@ function describePods(): void {
     return id;
   }
 
-  test("an agent that starts containers runs them, and how they end is told to REST users and controllers", async () => {
+  test("an agent that starts containers runs them, and REST users and controllers see how they end", async () => {
     site = new RikSite();
     await site.startRik();
     await site.startAgent("a1", "--cpu", "4", "--resource", "instances=50");

@@ -41,7 +41,7 @@ test("D: tokens are made with the secret alone", async () => {
   ).toBe(403);
 });
 
-test("D: workers and controllers with tokens work, are told apart, and are recorded by name", async () => {
+test("D: workers and controllers with tokens work, are distinguished, and are recorded by name", async () => {
   const edge = await site.workerAs(await userOf("worker", "edge"), "edge");
   await site.workerAs(`any:${SECRET}@`, "core");
   await site.nodesAre(2);

@@ -19,7 +19,7 @@ const kill = (program: RikProgram): Promise<number | null> => program.running.en
 
 describe("a worker", () => {
   test("A1, A4, A5, A8: registers, beats, and is sent what riklet can read", async () => {
-    const worker = await site.worker("one", "-odd"); // says what no worker should, first
+    const worker = await site.worker("one", "-odd"); // sends invalid messages first
     await site.nodesAre(1);
     const controller = await site.controller();
     await controller.create("a5", {
@@ -58,7 +58,7 @@ describe("a worker", () => {
     expect(third.of("ended")).toEqual([]);
   });
 
-  test("A3: that registers again runs nothing, and gets what it had anew", async () => {
+  test("A3: that registers again runs nothing, and receives its instances again", async () => {
     const worker = await site.worker("again");
     const controller = await site.controller();
     await controller.create("a3");
@@ -110,7 +110,7 @@ describe("a worker", () => {
 });
 
 describe("a worker that is gone", () => {
-  test("A9: is not asked to destroy: what it had is placed again, ends once, and nobody else is asked", async () => {
+  test("A9: gets no destroy: its instances are placed again, end once, and no other worker gets one", async () => {
     const first = await site.worker("owner");
     await site.nodesAre(1);
     const controller = await site.controller();
@@ -146,7 +146,7 @@ describe("a worker that is gone", () => {
 });
 
 describe("a controller", () => {
-  test("B1, B7: is answered OK whatever it asks, and told nothing of what it never asked for", async () => {
+  test("B1, B7: gets OK for every request, and no status of instances that it never requested", async () => {
     await site.worker("b1");
     const controller = await site.controller();
     await controller.create("", {});
@@ -191,7 +191,7 @@ describe("a controller", () => {
     await controller.until("worker", { id: "early", status: terminated });
   });
 
-  test("B6, B9: that comes back is told how its instances are, and of ends that it missed", async () => {
+  test("B6, B9: that comes back receives the status of its instances, and the ends that it missed", async () => {
     const worker = await site.worker("b6");
     const controller = await site.controller();
     const definition = (name: string): string =>
@@ -218,7 +218,7 @@ describe("a controller", () => {
     await back.told("stays", terminated);
   });
 
-  test("that does not read holds up nobody", async () => {
+  test("that does not read does not hold up others", async () => {
     await site.worker("b-slow", "-quiet");
     const frozen = await site.controller("-frozen");
     const other = await site.controller("-quiet");

@@ -2,7 +2,7 @@ import type { JobFacts, TaskFacts } from "./facts.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { exitCodeOf, lastAttemptOf, type PlannedJob } from "./planned-job.ts";
 
-/** One task: what was planned, what the server says, and what its executions wrote down. */
+/** One task: its plan, its state at the server, and the records of its executions. */
 export interface TaskCase {
   readonly task: TaskFacts;
   readonly plan: PlannedJob;
@@ -40,7 +40,7 @@ export function* checkTask(one: TaskCase): Generator<string> {
   if (!one.nodesMayBeLost) yield* checkAttempts(one);
 }
 
-/** What waits for another job runs after its end, or not at all. */
+/** A job that depends on another runs after its end, or not at all. */
 function* checkAwaited({ task, plan: { after }, awaited }: TaskCase): Generator<string> {
   const isOk = awaited?.state === "succeeded";
   const isMet = after?.kind !== (isOk ? "afternotok" : "afterok");

@@ -3,7 +3,7 @@ import type { JobFacts, TaskFacts } from "./facts.ts";
 import type { Ledger, LedgerLine } from "./ledger.ts";
 import { indexesOf, type PlannedJob } from "./planned-job.ts";
 
-/** One job of the load and what its client was told. */
+/** One job of the load and the answer that its client received. */
 export interface Submitted {
   readonly plan: PlannedJob;
   /** Every id an answer named for this key; none: never acknowledged. */

@@ -34,7 +34,7 @@ export interface CrashReport {
   readonly tookMs: number;
 }
 
-/** Runs a world under load through rounds of kills, and judges what was seen of it. */
+/** Runs a world under load through rounds of kills, and checks all observations. */
 export async function runCrash(options: CrashOptions): Promise<CrashReport> {
   const { seed, nodesMayBeLost } = options;
   const startedAtMs = performance.now();

@@ -12,7 +12,7 @@ const CLIENTS = 2;
 const GIVE_UP_MS = 30_000; // after the last round
 const UNENDED_TASKS_MAX = 400; // a longer queue would only have to be waited for
 
-/** What was asked of the server so far; answers are added as they come. */
+/** A request to the server; its answer is added when it comes. */
 interface Asked extends Submitted {
   readonly ids: Set<string>;
   cancelAsked: boolean;
@@ -40,7 +40,7 @@ export class Load {
     this.#work = Promise.all([...clients, this.#watchQueue()]);
   }
 
-  /** Submits nothing more; resolves when what was begun has been answered or given up. */
+  /** Submits nothing more; resolves when all requests under way have an answer or were given up. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#giveUpAtMs = performance.now() + GIVE_UP_MS;

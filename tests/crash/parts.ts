@@ -49,7 +49,7 @@ export class Part {
     await running?.end("SIGKILL");
   }
 
-  /** The log of each life is kept beside the data; what it calls an error is one. */
+  /** Keeps the log of each process beside the data; an error in it is an error of the test. */
   #ended(running: Running, how: string): void {
     appendFileSync(this.#log, `${running.output}\n--- life ${this.lives} ended: ${how}\n`);
     for (const line of running.output.split("\n")) {

@@ -20,7 +20,7 @@ export interface PlannedJob {
   readonly isAbandoned: boolean;
   /** Asked twice at the same time. */
   readonly isDoubled: boolean;
-  /** What it asks of a node's graph; undefined: a cpu. */
+  /** Its request to a node's graph; undefined: a cpu. */
   readonly request: keyof typeof REQUESTS | undefined;
   /** Waits for another job, which is submitted with it. */
   readonly after: { readonly key: string; readonly kind: DependencyKind } | undefined;
@@ -118,7 +118,7 @@ export function toSubmission(job: PlannedJob, directory: string): JobSubmissionI
       ...(arraySize === undefined ? {} : { array: `0-${arraySize - 1}` }),
       retries: { max: retries, backoffMs: 100n, backoffMaxMs: 200n },
       outputLimitBytes: 4_096n,
-      // Not to the cluster that was registered: nobody runs there what it is offered.
+      // Not to the registered pull cluster: it has no agent that accepts offered tasks.
       ...(request && {
         request: JSON.stringify(REQUESTS[request]),
         placement: { cluster: "default" },

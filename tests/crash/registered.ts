@@ -67,7 +67,7 @@ export class Registered {
 
   /** To be called when the server is up. */
   async check(): Promise<void> {
-    const acknowledged = this.#acknowledged; // more may be told meanwhile
+    const acknowledged = this.#acknowledged; // more answers may arrive meanwhile
     const documents = await this.#read();
     if (documents !== this.#documents) {
       this.problems.push(`${NAME} was ${this.#documents} and became ${documents}`);

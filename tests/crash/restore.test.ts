@@ -7,7 +7,7 @@ import { eventually } from "../../src/testing/eventually.ts";
 let site: Site;
 afterEach(() => site.close());
 
-test("a backup of a running server, restored while an agent runs what it does not know", async () => {
+test("a backup of a running server, restored while an agent has runs that the backup does not know", async () => {
   site = new Site();
   const server = await site.startServer();
   await site.startAgent("a1", "--cpu", "4");

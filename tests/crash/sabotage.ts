@@ -53,7 +53,7 @@ async function deleteJob(world: World): Promise<void> {
   });
 }
 
-/** As if the server had lost what was linked to a cluster's graph. */
+/** As if the server had lost a subsystem of a cluster's graph. */
 async function deleteSubsystem(world: World): Promise<void> {
   await deleteRows(world, (keys) => keys.filter((key) => key.startsWith("subsystem/")));
 }
@@ -107,7 +107,7 @@ function stateFiles({ directory }: World): string[] {
   });
 }
 
-/** Of a run that was forgotten meanwhile: as if it had ended. */
+/** A run that the agent dropped meanwhile counts as ended. */
 function readState(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -6,8 +6,8 @@ import { isAway, pause } from "./load.ts";
 import type { World } from "./world.ts";
 
 /**
- * Watches all tasks through every life of the server, and writes down how they ended when it was
- * told so. What it was told must stay true: also a revision it has seen must not be taken back.
+ * Watches all tasks through every restart of the server, and records their ends as it receives them. An
+ * event that it received must stay true: the server must not take back a revision, either.
  */
 export class Witness {
   readonly seenEnded = new Map<string, TaskFacts>();

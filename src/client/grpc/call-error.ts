@@ -6,7 +6,7 @@ export class CallError extends Error {
   /** A status code of gRPC. */
   readonly code: number;
   readonly details: string;
-  /** What the server sent with its status; empty when nobody answered. */
+  /** The metadata of the server's status; empty when no server answered. */
   readonly metadata: IncomingHttpHeaders;
 
   constructor(code: number, details: string, options: CallErrorOptions = {}) {

@@ -131,7 +131,7 @@ test("a deadline is sent to the server, and ends the call here", async () => {
   expect(sent).toBe("200m");
 });
 
-test("nobody there, a server of another protocol, and a closed channel", async () => {
+test("no server, a server of another protocol, and a closed channel", async () => {
   expect((await ask(channelTo(1))).error?.code).toBe(GRPC.UNAVAILABLE);
   const port = await listen(createHttp((_, response) => response.end("hello")));
   const { error } = await ask(channelTo(port));

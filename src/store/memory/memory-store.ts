@@ -31,7 +31,7 @@ export class MemoryDisk {
     if (this.#holder === holder) this.#holder = undefined;
   }
 
-  /** As kill -9 would: what is durable stays, batches under way are lost, the lock is free. */
+  /** As kill -9 would: durable rows stay, batches under way are lost, the lock is free. */
   crash(): void {
     this.#holder = undefined;
   }

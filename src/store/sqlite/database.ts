@@ -75,11 +75,11 @@ export function openDatabase(directory: string): Database {
 const isThere = (file: string): boolean =>
   (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
-/** Looks at the database and its log as they are, and changes neither; returns its first page's checksum. */
+/** Checks the database and its log without changing them; returns the checksum of the first page. */
 function checkBeforeOpening(directory: string, file: string): number {
   const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
   try {
-    checkProgram(db, file); // fails when somebody holds it, also this process: then hands off
+    checkProgram(db, file); // fails when a process holds it, also this one: then nothing may touch it
     const firstPage = checksumFirstPage(file);
     const verdict = checkRecord(readRecord(directory), findOut(db, file, firstPage), bootId());
     const refused = refusal(verdict, directory, file);
@@ -109,7 +109,7 @@ interface Opening {
 function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   const { directory, file } = opening;
   configure(db, file);
-  rmSync(`${file}-shm`, { force: true }); // which only readers use, and nobody else may read now
+  rmSync(`${file}-shm`, { force: true }); // only readers use it, and no other process may read now
   removeBackups(directory); // that a killed server left
   const read = readRecord(directory);
   const found = findOut(db, file, opening.firstPage);
@@ -126,7 +126,7 @@ function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   return createDatabase(db, { directory, file, writer, record, warning: warn(verdict, read) });
 }
 
-/** The record of this start. Before the database is told that there is one, it is on the disk. */
+/** The record of this start. It is on the disk before the database refers to it. */
 function beginRecord(
   db: DatabaseSync,
   { directory, file, firstPage, hasLog }: Opening,
@@ -180,7 +180,7 @@ function configure(db: DatabaseSync, file: string): void {
   db.exec("BEGIN IMMEDIATE; ROLLBACK"); // a file that we cannot write fails here, not later
 }
 
-/** Fails, too, when somebody holds it. */
+/** Fails, too, when another process holds it. */
 export function checkProgram(db: DatabaseSync, file: string): void {
   db.prepare("SELECT count(*) FROM sqlite_schema").get(); // the pragma alone needs no lock
   if (readNumber(db, "application_id") === APPLICATION_ID) return;

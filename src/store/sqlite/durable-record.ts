@@ -112,7 +112,7 @@ export class DurableRecord {
     });
   }
 
-  /** The commit is on the disk: what it holds may be acknowledged once `intend` has resolved. */
+  /** The commit is on the disk: the store may acknowledge it once `intend` has resolved. */
   confirm(durable: Mark): void {
     const bytes = this.#next({ durable });
     writeSync(this.#cached, bytes, 0, SLOT_BYTES, this.#place);

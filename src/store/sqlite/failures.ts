@@ -41,7 +41,7 @@ export function readError(error: unknown, file: string): AppError {
   const code = sqliteCode(error);
   if (code === CORRUPT) return damaged(file, "SQLite cannot follow its pages", error);
   if (code === NOT_A_DATABASE) return damaged(file, "it is not a SQLite database", error);
-  // Our statements do not change, so SQLite can only have missed what they name.
+  // The statements are constant, so the error means that a table or column that they name is missing.
   if (code === GENERIC) return damaged(file, "its tables are not those that were made", error);
   return writeError(error, file);
 }

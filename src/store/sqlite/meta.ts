@@ -22,7 +22,7 @@ const UPSERT = `INSERT INTO meta (name, value, crc) VALUES (?, ?, ?)
 
 const checksum = (name: string, value: number): number => crc32(`${name}=${value}`);
 
-/** Undefined when it is not there, or is not what was written. */
+/** Undefined when the value is missing or damaged. */
 export function readMeta(db: DatabaseSync, name: MetaName): number | undefined {
   const row = db.prepare("SELECT value, crc FROM meta WHERE name = ?").get(name);
   if (row === undefined || typeof row["value"] !== "number") return undefined;

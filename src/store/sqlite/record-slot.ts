@@ -8,10 +8,10 @@ export interface Mark {
 }
 
 /**
- * What is known of the database outside of it.
+ * The state of the database, recorded outside of it.
  *
- * Invariant: whatever was acknowledged has a revision of at most `durable.revision`, and the
- * database held all of it. `intended` is a commit that was under way, or `durable` again.
+ * Invariant: every acknowledged change has a revision of at most `durable.revision`, and the
+ * database held all of them. `intended` is a commit that was under way, or `durable` again.
  */
 export interface RecordState {
   readonly identity: number; // of the database that this was written for
@@ -49,7 +49,7 @@ export function encodeSlot(state: RecordState): Buffer {
   return slot;
 }
 
-/** Undefined when it is not what was written; "empty" when nothing ever was. */
+/** Undefined when the slot is damaged; "empty" when it was never written. */
 export function decodeSlot(slot: Uint8Array): RecordState | "empty" | undefined {
   if (slot.every((byte) => byte === 0)) return "empty";
   const line = Buffer.from(slot).toString("latin1");

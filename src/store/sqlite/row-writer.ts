@@ -40,7 +40,7 @@ export class RowWriter {
   }
 
   /**
-   * All batches in one transaction: one flush to the disk for everyone who waits. `beforeFlush` sees
+   * All batches in one transaction: one flush to the disk for all waiting callers. `beforeFlush` sees
    * the totals as they will be.
    */
   commit(batches: readonly PackedBatch[], beforeFlush: () => void): void {
@@ -56,7 +56,7 @@ export class RowWriter {
     }
   }
 
-  /** Goes on from a revision that nobody has seen yet. */
+  /** Continues from a revision that no client has seen yet. */
   skipTo(revision: number): void {
     this.#totals.revision = revision;
     this.#writeTotals(this.#totals);

@@ -105,14 +105,14 @@ export class StoreThread {
     });
   }
 
-  /** Whoever waits is told first: asking how long the log is takes as long as writing some rows. */
+  /** Notifies callers first: reading the length of the log takes as long as writing some rows. */
   #tellCommitted(revision: number): void {
     if (this.#isBroken) return;
     this.#send({ kind: "committed", revision });
     this.#moveLog(limits.storeWalBytesMax);
   }
 
-  /** When nobody waits if that comes soon enough, and in any case before the log grows too long. */
+  /** While no caller waits if that comes soon enough, and in any case before the log grows too long. */
   #moveLog(limitBytes: number): void {
     this.#attempt(writeError, () => {
       if (this.#database.logBytes() >= limitBytes) this.#database.checkpoint();
@@ -143,7 +143,7 @@ export class StoreThread {
     });
   }
 
-  /** A copy that fails hurts nobody else. */
+  /** A failed copy does not affect the store. */
   async #backUp(file: string): Promise<void> {
     try {
       await this.#database.backup(file);
@@ -160,7 +160,7 @@ export class StoreThread {
     try {
       this.#database.close();
     } catch (error) {
-      // What was acknowledged is in the log, which the next start reads.
+      // Acknowledged commits are in the log, which the next start reads.
       this.#warn(writeError(error, this.#database.file));
     }
     this.#port.close(); // with it the thread ends

@@ -95,7 +95,7 @@ class ThreadStore implements Store {
     this.#copying = copying;
     try {
       if (this.#gate.failure !== undefined) throw this.#gate.failure;
-      // Made here, so that nobody else can read it.
+      // Made here, so that no other user can read it.
       await writeFile(file, "", { mode: 0o600 });
       this.#send({ kind: "backup", file });
       await copying.promise;
@@ -172,7 +172,7 @@ class ThreadStore implements Store {
 
   #exit(): void {
     const failure = this.#gate.failure ?? crashed();
-    this.#fail(failure); // after an orderly close nobody waits any more
+    this.#fail(failure); // after an orderly close no caller waits any more
     this.#opening.reject(failure);
     this.#exited.resolve();
   }

@@ -6,7 +6,7 @@ import { toFailure } from "./failures.ts";
 import type { FromThread, ThreadData } from "./messages.ts";
 import { StoreThread } from "./store-thread.ts";
 
-// The entry point of the store's thread: SQLite blocks while it flushes, and here nobody minds.
+// The entry point of the store's thread: SQLite blocks while it flushes, and here it blocks nothing else.
 
 invariant(parentPort !== null, "this file runs as a worker thread");
 const { directory } = workerData as ThreadData;

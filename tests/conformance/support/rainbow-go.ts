@@ -37,7 +37,7 @@ export interface Connection {
   };
 }
 
-/** A client like rainbow's of one generation: a process for each command, which dials anew. */
+/** A client like rainbow's of one generation: a process with a connection of its own for each command. */
 export type RainbowGo = (at: Connection, command: string, args: object) => Promise<readonly Line[]>;
 
 export async function rainbowGo(generation: "february" | "june"): Promise<RainbowGo> {

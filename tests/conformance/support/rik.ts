@@ -78,7 +78,7 @@ export class RikProgram {
     return found;
   }
 
-  /** What was told of an instance, in order. */
+  /** The received statuses of an instance, in order. */
   statuses(id: string): readonly (number | undefined)[] {
     return this.of("instance", { id }).map(({ status }) => status);
   }

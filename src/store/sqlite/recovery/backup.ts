@@ -4,8 +4,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { limits } from "../../../limits.ts";
 
 /**
- * Copies the database into a file while it is being written: some pages at a time, and what is
- * committed meanwhile is in the copy, too. Commits wait for one step at most.
+ * Copies the database into a file while it is being written: some pages at a time. Commits that happen
+ * meanwhile are in the copy, too, and wait for one step at most.
  */
 export async function copyDatabase(db: DatabaseSync, file: string): Promise<void> {
   for (let tries = 1; ; tries++) {

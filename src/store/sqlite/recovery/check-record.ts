@@ -5,7 +5,7 @@ import type { Mark, RecordState } from "../record-slot.ts";
 
 /** The database as it was found. */
 export interface Found {
-  readonly totals: Mark | undefined; // undefined: they are not what was written
+  readonly totals: Mark | undefined; // undefined: they are damaged
   readonly identity: number | undefined; // undefined: it was never opened with a record
   readonly schema: number | undefined;
   readonly firstPage: number; // of the file, before anything was written to it
@@ -15,7 +15,7 @@ export interface Found {
 export type RecordVerdict =
   | { readonly kind: "new" } // there is no record, and there never was
   | { readonly kind: "whole" }
-  /** The machine stopped in the middle of a commit, which is not in the log: nobody had its answer. */
+  /** The machine stopped in the middle of a commit, which is not in the log: no client had its answer. */
   | { readonly kind: "cut-short"; readonly from: number; readonly to: number }
   | { readonly kind: "older"; readonly from: number; readonly to: number; readonly atMs: number }
   | { readonly kind: "wrong"; readonly what: string }; // what of the record or the first page
@@ -31,7 +31,7 @@ export function checkRecord(record: ReadRecord, found: Found, boot: string): Rec
   if (found.identity !== undefined && found.identity !== state.identity) {
     return wrong("it was written for another database");
   }
-  if (found.totals === undefined) return { kind: "whole" }; // said by who reads the totals
+  if (found.totals === undefined) return { kind: "whole" }; // the caller that reads the totals reports it
   const page = checkFirstPage(state, found);
   return page ?? checkTotals(state, found.totals, boot);
 }

@@ -25,7 +25,7 @@ interface Candidate {
   readonly url: URL | string;
 }
 
-/** Says what is there and what is lost; with `acceptsLoss` it goes on with what is there. */
+/** Reports which rows are intact and which are lost; with `acceptsLoss` it continues with the intact ones. */
 export function recoverData({ directory, acceptsLoss }: RecoverOptions): Recovery {
   const file = join(directory, "busbar.db");
   if (!existsSync(file)) {
@@ -116,7 +116,7 @@ function work(db: DatabaseSync, options: Work): Recovery {
   }
 }
 
-/** Without a record nobody knows how much was given out: far enough, then. */
+/** Without a record the last ids and revision that clients saw are unknown: skips far enough ahead. */
 export function beyond(record: ReadRecord, found: Totals, knownId: number): LastGiven {
   if (record.kind !== "read") {
     return {

@@ -16,7 +16,7 @@ import { type Salvage, salvageRows } from "./salvage.ts";
 export interface RestoreOptions {
   readonly file: string;
   readonly directory: string;
-  /** The data directory that this one takes the place of: its record says what was given out. */
+  /** The data directory that this one replaces: its record has the last ids and revision that clients saw. */
   readonly replaces: string | undefined;
 }
 
@@ -90,7 +90,7 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/** Rows have had the same columns since the first version: what is older is written anew. */
+/** Rows have had the same columns since the first version: older data is written again. */
 function checkVersion(version: number, file: string): void {
   if (version === 0) throw damaged(file, "it has no tables");
   if (version <= migrations.length) return;

@@ -17,7 +17,7 @@ const COLUMNS = "SELECT key, value, revision, crc FROM rows";
 const PAGE = `LIMIT ${limits.storeChunkRowsMax}`;
 const PROBLEMS_MAX = 20;
 
-/** Hands every row that is what was written to `keep`, from both ends if the middle cannot be read. */
+/** Passes every undamaged row to `keep`, from both ends if the middle cannot be read. */
 export function salvageRows(db: DatabaseSync, keep: (row: SavedRow) => void): Salvage {
   const found: Totals = { revision: 0, rows: 0, digest: 0 };
   const problems: string[] = [];
