@@ -47,17 +47,17 @@ export interface ServerFlags {
   readonly rik?: RikFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
-  /** Of links to agents that do not say what they want. */
+  /** Of links to agents that name no times of their own. */
   readonly linkTimes?: LinkTimeFlags;
   /** Without a byte on a connection until the server pings it. */
   readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
-  /** Absent: what waits is shown to every receiver. */
+  /** Absent: every receiver sees all offered tasks. */
   readonly rainbowVisibility?: number;
   readonly logLevel?: LogLevel;
 }
 
-/** Where rik's programs are served, and what they are asked for. */
+/** The ports for rik's programs, and the credentials that they need. */
 export interface RikFlags {
   readonly workers: string;
   readonly controllers: string;
@@ -129,7 +129,7 @@ export interface AgentFlags {
   readonly name: string;
   readonly cluster: string;
   readonly data: string;
-  /** Amounts in the units people use: cpus, bytes, devices; what is left out is detected. */
+  /** Amounts in the units people use: cpus, bytes, devices; the agent detects absent ones. */
   readonly resources: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
   /** Whether the machine is looked at; if not, only cpus and memory are known. */
@@ -145,11 +145,11 @@ export interface AgentFlags {
   readonly bandwidthBytes?: number;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
-  /** Of the link to the server; what is left out the server says. */
+  /** Times of the link to the server. The server fills in absent ones. */
   readonly linkTimes?: LinkTimeFlags;
-  /** When its node is lost, and what becomes of its tasks then; what is left out the server says. */
+  /** When the server counts its node as lost, and what happens to its tasks then. The server fills in absent fields. */
   readonly loss?: LossFlags;
-  /** It speaks for a whole cluster that pulls; left out: for this machine, a node of its cluster. */
+  /** Makes it the agent of a whole pull cluster; absent: of this machine, a node of its cluster. */
   readonly speaksFor?: ClusterFlags;
   /** What its node has for shares of jobs with energy; left out: it takes none. */
   readonly power?: ScheduleSpec;
@@ -184,7 +184,7 @@ export interface ClusterFlags {
   /** 0: as long as the server waits for nodes. */
   readonly leaseMs: number;
   readonly onLost: OnLost;
-  /** A document to register instead of what is found. */
+  /** A document to register instead of the discovered graph. */
   readonly graph?: string;
   readonly updatesGraph: boolean;
   readonly partition?: string;
@@ -194,7 +194,7 @@ export interface ClusterFlags {
   readonly to?: string;
 }
 
-/** What runs the tasks of a cluster that pulls. */
+/** The executors of pull clusters. */
 export const executorKinds = ["process", "slurm", "flux", "busbar"] as const;
 export type ExecutorKind = (typeof executorKinds)[number];
 
@@ -253,7 +253,7 @@ export interface RestoreFlags {
 
 /**
  * The long-running commands. They need parts of the product the command line must not know, so
- * they are handed in. Each resolves when it was told to stop and has stopped. `announce` is called
+ * the caller passes them in. Each resolves when it has stopped after a stop signal. It calls `announce`
  * once, when it is ready.
  */
 export interface Services {
@@ -306,7 +306,7 @@ export interface Context {
   nowMs(): number;
   /** Resolves after the time, or at once when the signal fires; it never fails. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
-  /** What standard input is: somebody's keys, a pipe or a file, or something without an end of its own, or nothing. */
+  /** The kind of standard input: a terminal, a pipe or a file, or anything without an end of its own, or nothing. */
   readonly stdin: "terminal" | "pipe" | "other";
   /** Undefined: standard input or output is none. */
   readonly terminal: Terminal | undefined;
@@ -327,8 +327,8 @@ export interface Context {
   /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
   onInterrupt(handler: () => void): () => void;
   /**
-   * Calls back with the exit code that is due when the process is told to end (Ctrl-C, SIGTERM, a
-   * terminal that was closed), which then ends by itself. Returns how to undo it.
+   * Calls the handler with the right exit code when the process receives a stop signal (Ctrl-C, SIGTERM, a
+   * closed terminal); the process then ends by itself. Returns a function that undoes this.
    */
   onStop(handler: (exitCode: number) => void): () => void;
   /** Calls back when the terminal got another size. Returns how to undo it. */

@@ -4,7 +4,7 @@ import { printable, printableJson } from "./render/page.ts";
 import { isDocument, type OutputFormat } from "./formats/output-format.ts";
 import { toYaml } from "./formats/yaml-text.ts";
 
-/** How a command that failed ends: what it prints, where, and its exit code. */
+/** The end of a failed command: its output, the stream for it, and the exit code. */
 export interface Failure {
   readonly exitCode: number;
   readonly stdout: string;
@@ -57,8 +57,8 @@ function describe(error: unknown): Description {
     return { code: "invalid_argument", message };
   }
   if (!(error instanceof AppError)) return { code: "internal", message: describeChain(error) };
-  // The text of a call's cause only repeats what its message says in better words. Any other cause
-  // is why: "the store failed" does not help who has to make room on the disk.
+  // The text of a call's cause only repeats its message in worse words. Any other cause is the reason:
+  // "the store failed" does not help an operator who has to free space on the disk.
   const repeats = error.code !== "internal" && isOfTheWire(error.cause);
   const message = repeats ? error.message : describeChain(error);
   return { code: error.code, message, field: error.field };
@@ -68,8 +68,8 @@ function describe(error: unknown): Description {
 const isOfTheWire = (cause: unknown): boolean => cause instanceof Error && "details" in cause;
 
 /**
- * Whether the command line itself is wrong. What a server refused carries the wire's error as its
- * cause; what was found wrong here has none.
+ * Whether the command line itself is wrong. An error of the server has the wire's error as its cause; an
+ * error that was found here has none.
  */
 const isUsage = (error: unknown): boolean =>
   error instanceof CommanderError ||
@@ -77,6 +77,6 @@ const isUsage = (error: unknown): boolean =>
 
 const USAGE: ReadonlySet<string> = new Set(["invalid_argument", "unprocessable"]);
 
-/** The reader of our output is gone, as with `| head`: nobody is left to tell. */
+/** The reader of the output has closed it, as with `| head`: no one would read an error. */
 export const isBrokenPipe = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "EPIPE";

@@ -8,8 +8,8 @@ import { limits } from "../limits.ts";
 import { collecting } from "./single-flags.ts";
 
 /**
- * Readers of flag values. Each throws an error that names the flag and what would be right.
- * Those for flags that may be given several times take what was collected so far.
+ * Readers of flag values. Each throws an error that names the flag and a valid value.
+ * Those of repeatable flags receive the values collected so far.
  */
 export const wholeNumber =
   (flag: string, { min, max }: { readonly min: number; readonly max: number }) =>
@@ -138,7 +138,7 @@ export const jobOrTaskId =
     throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
   };
 
-/** An address with a port; the text itself, because it is told as it was written. */
+/** An address with a port; the text itself, because messages repeat it as it was written. */
 export const address =
   (flag: string) =>
   (text: string): string => {
@@ -148,7 +148,7 @@ export const address =
 
 const revisionOf = wholeNumber("--if-revision", { min: 0, max: Number.MAX_SAFE_INTEGER });
 
-/** A change that is refused when somebody else has changed it meanwhile. */
+/** A change that the server rejects when another client has changed the row meanwhile. */
 export const addIfRevision = (command: Command): Command =>
   command.option(
     "--if-revision <n>",

@@ -28,7 +28,7 @@ const noTasks = {
   held: 0,
 };
 
-test("a job with nothing but what it must have leaves the rest out", () => {
+test("a job with only the required fields leaves the rest out", () => {
   const job = create(JobSchema, {
     id: "17",
     spec: { name: "x", group: "default", command: ["x"] },
@@ -194,7 +194,7 @@ test("nodes, groups and stats are plain values", () => {
   expect(JSON.parse(JSON.stringify(stats))).toMatchObject({ jobs: { running: 4 }, uptimeMs: 5 });
 });
 
-test("an event says what it is about; one from the future is left out", () => {
+test("an event names its subject; one of an unknown kind is left out", () => {
   const event = create(WatchEventSchema, {
     revision: 3n,
     event: { case: "removed", value: { kind: "node", id: "a" } },

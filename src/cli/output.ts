@@ -116,7 +116,7 @@ export function tailLines(count: number, write: Write): { write: Write; end(): P
 
 const TAIL_BYTES_MAX = limits.outputBytesDefault;
 
-/** Keeps what is written, up to a bound, for answers that are one value. */
+/** Buffers the output, up to a bound, for answers that are one value. */
 export function createCollector(bytesMax: number): { write: Write; text(): string } {
   const chunks: Uint8Array[] = [];
   let size = 0;

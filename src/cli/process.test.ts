@@ -191,7 +191,7 @@ test("a server that is not there is exit 1 with advice", async () => {
   expect(output.stderr).toMatch(/is busbar running at 127.0.0.1:1\? start it with `busbar up`/);
 });
 
-test("help loads neither the wire's code nor YAML", async () => {
+test("help does not load the wire's code or YAML", async () => {
   const hook =
     "import{registerHooks}from'node:module';registerHooks({load(u,c,n){process._rawDebug(u);return n(u,c)}})";
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hook)}`;

@@ -107,7 +107,7 @@ describe("services", () => {
     expect(wrong.stderr).toContain("--host-name: ");
   });
 
-  test("rainbow's clients get a port, with TLS or where nobody else listens", async () => {
+  test("rainbow's clients get a port, with TLS or on loopback only", async () => {
     const given = async (line: string) => {
       const { code, started, stderr } = await runHere(line.split(" "));
       return code === 0 ? (started[0] as { rainbow?: unknown }).rainbow : stderr;
@@ -194,12 +194,12 @@ describe("services", () => {
     expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });
   });
 
-  test("agent looks at its machine unless it is told not to", async () => {
+  test("agent discovers its machine unless a flag turns that off", async () => {
     const { started } = await runHere(["agent", "--no-discovery"]);
     expect(started).toMatchObject([{ discovery: false }]);
   });
 
-  test("agent collects what it offers", async () => {
+  test("agent collects the resources that it offers", async () => {
     const line =
       "agent --server c:1 --name w --cpu 2 --memory 1GiB --resource fpga=2 --resource power=5 --label a=b --label c= --task-env A=1 --task-env B=2";
     const { started } = await runHere(line.split(" "));

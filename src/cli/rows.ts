@@ -39,13 +39,13 @@ export type IssuedRow = JsonOf<wire.IssuedCredentials>;
 export type SubsystemRow = JsonOf<wire.Cluster["subsystems"][number]>;
 export type StateRow = JsonOf<wire.StateEntry>;
 export type ClusterRow = JsonOf<wire.Cluster> & {
-  /** Where one that pulls is shown: who speaks for it. */
+  /** Of a pull cluster that is shown alone: its agents. */
   readonly agents?: readonly AgentRow[];
 };
 export type SelectionRow = JsonOf<NonNullable<wire.SatisfyResponse["selection"]>>;
 export type ClusterAnswerRow = JsonOf<wire.ClusterAnswer>;
 export type SatisfyRow = JsonOf<wire.SatisfyResponse> & {
-  /** Whether a cluster could ever run all of it. */
+  /** Whether a cluster can run all of it, now or later. */
   readonly satisfied: boolean;
 };
 /** One of these is there beside the revision. */

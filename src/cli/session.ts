@@ -39,7 +39,7 @@ export interface Outcome {
   output: OutputFormat | undefined;
 }
 
-/** What `declare` functions get: the process, and how to run what they declare. */
+/** The argument of `declare` functions: the process, and how to run their commands. */
 export interface Shell {
   readonly context: Context;
   run(command: Command, work: (session: Session) => Promise<Answer | number>): Promise<void>;
@@ -90,7 +90,7 @@ export function createShell(context: Context, outcome: Outcome): Shell {
 const between = ({ output }: Session, text: string): string =>
   output === "yaml" ? `---\n${text}` : text;
 
-/** Of one alone a call says what is wrong with it. */
+/** A single server is not checked: the first call to it reports its fault. */
 async function chooseServer(servers: readonly string[]): Promise<string> {
   const [first = "", ...others] = servers;
   if (others.length === 0) return first;

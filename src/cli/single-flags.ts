@@ -15,7 +15,7 @@ export const isRepeatable = ({ variadic, parseArg }: Option): boolean =>
   variadic || (parseArg !== undefined && collectors.has(parseArg));
 
 /**
- * A flag that takes one value and is given twice is wrong usage: nobody can say which one was meant. A
+ * A flag that takes one value and is given twice is wrong usage: the meant one is unknown. A
  * global flag may stand before and after the command's name, where the latter counts.
  */
 export function refuseRepeatedFlags(command: Command): void {

@@ -15,7 +15,7 @@ interface Refused {
 /** A change that is made to each of the jobs, or tasks, that a command names. */
 export interface EachChange {
   readonly change: (client: BusbarClient, id: string) => Promise<Parameters<typeof toJobRow>[0]>;
-  /** What has become of it, as a line. */
+  /** The result of the change, as a line. */
   readonly describe: (id: string, job: JobRow) => string;
 }
 

@@ -9,7 +9,7 @@ const JOBS_TOLD = 3;
 const LINES_TOLD = 5;
 const STDERR_BYTES = 64 * 1024;
 
-/** Says of jobs that did not succeed why, what they wrote last, and what to type next. */
+/** Prints for each failed job the reason, the end of its output, and the next command to type. */
 export async function tellFailures(session: Session, jobs: readonly JobRow[]): Promise<void> {
   for (const job of jobs.slice(0, JOBS_TOLD)) await tellFailure(session, job);
   const more = jobs.length - JOBS_TOLD;

@@ -30,7 +30,7 @@ async function wait(session: Session, ids: readonly string[]): Promise<Answer> {
   const { revision } = await client.countJobs({});
   const rows: SubmittedRow[] = [];
   for (const id of unique) {
-    const job = await client.getJob({ id }); // a wrong id is said before anything is waited for
+    const job = await client.getJob({ id }); // a wrong id is an error before the wait begins
     rows.push({ id: job.id, existed: true });
   }
   return waitAndTell(session, rows, { revision, mayHaveEnded: rows.map(({ id }) => id) });

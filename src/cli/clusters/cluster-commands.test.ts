@@ -8,7 +8,7 @@ import { GRAPH, IO, useClusterCli } from "../testing/cluster-cli.ts";
 
 const { busbar, json, said, register, server } = useClusterCli();
 
-describe("a cluster that is spoken for", () => {
+describe("a cluster with an agent", () => {
   test("show tells by whom and since when", async () => {
     const row = toClusterRow(
       create(ClusterSchema, { name: "blue", kind: "pulling", nodes: 2, nodesConnected: 1 }),
@@ -123,7 +123,7 @@ describe("cluster", () => {
     });
   });
 
-  test("register --credentials and rotate print what is never shown again", async () => {
+  test("register --credentials and rotate print credentials that are never shown again", async () => {
     const registered = await busbar("cluster register blue --graph graph.json --credentials");
     expect(registered.stdout).toMatchInlineSnapshot(`
       "cluster blue registered: 36 core, 64 memory, 3 node
@@ -166,7 +166,7 @@ describe("cluster", () => {
     expect(await json("cluster rotate green")).toMatchObject({ error: { code: "not_found" } });
   });
 
-  test("delete forgets it", async () => {
+  test("delete removes it", async () => {
     await register("blue");
     expect(await busbar("cluster delete blue")).toEqual(said("cluster blue deleted"));
     expect(await json("cluster delete blue")).toMatchObject({ error: { code: "not_found" } });
@@ -235,7 +235,7 @@ describe("subsystem", () => {
 });
 
 describe("state", () => {
-  test("set reads numbers, true and false, and what is in quotes as text", async () => {
+  test("set reads numbers, true and false, and quoted values as text", async () => {
     await register("blue");
     expect(await busbar("state show")).toEqual(said("cluster blue has told nothing of itself"));
     await busbar(`state set a=20 b=-3.5e2 c=true d=false e=north f="20" g='true' h= i=007 j=a=b`);

@@ -128,7 +128,7 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await busbar("cluster offered red")).toMatchObject({ code: 1 });
   });
 
-  test("are taken, and what was not to be had is told", async () => {
+  test("are accepted, and the output names those that were not", async () => {
     expect(await busbar("cluster accept blue 17 18.3")).toEqual(said("17\n18.3"));
     expect(await busbar("cluster accept blue 17 9")).toMatchObject({
       code: 1,
@@ -137,7 +137,7 @@ describe("tasks that a cluster runs by itself", () => {
     });
   });
 
-  test("are told of", async () => {
+  test("are reported", async () => {
     const line =
       "cluster report blue 17 18.3 --state failed --exit-code 3 --stdout out --attempt 2";
     const told = await busbar(line, { out: "hello" });

@@ -13,7 +13,7 @@ export type Values = Readonly<Record<string, WireValue>>;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Numbers as in JSON, true, false; anything else, and what is in quotes, is a text. */
+/** Numbers as in JSON, true, false; anything else, and a quoted value, is a text. */
 export function readValue(text: string): WireValue {
   if (text === "true" || text === "false") return flagOf(text === "true");
   if (NUMBER.test(text) && Number.isFinite(Number(text))) return numberOf(Number(text));
@@ -21,7 +21,7 @@ export function readValue(text: string): WireValue {
   return textOf(quoted ?? text);
 }
 
-/** Undefined for what is neither a number, a text, true nor false. */
+/** Undefined for anything but a number, a text, true or false. */
 export function toWireValue(value: unknown): WireValue | undefined {
   if (typeof value === "number") return numberOf(value);
   if (typeof value === "string") return textOf(value);
@@ -32,7 +32,7 @@ const flagOf = (value: boolean): WireValue => ({ value: { case: "flag", value } 
 const numberOf = (value: number): WireValue => ({ value: { case: "number", value } });
 const textOf = (value: string): WireValue => ({ value: { case: "text", value } });
 
-/** "nodes_free=20"; collects what is given several times. */
+/** "nodes_free=20"; collects the values of a repeated flag. */
 export const keyAndValue = (flag: string) =>
   collecting((text: string, sofar: Values = {}): Values => {
     const at = text.indexOf("=");

@@ -11,7 +11,7 @@ export function readDocument(content: string, file: string, whose: string): Valu
 
 export type Read = (value: Value, key: string) => void;
 
-/** Goes through maps, and notes the keys that nobody reads. */
+/** Walks through maps, and notes the keys that are not read. */
 export class Walk {
   readonly #unknown: string[];
 

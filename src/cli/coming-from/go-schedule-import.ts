@@ -9,7 +9,7 @@ export interface GoSchedulePlan extends ImportPlan {
   readonly file: FileKind;
 }
 
-/** A key of the file, and what it means here. */
+/** A key of the file, and its meaning here. */
 interface Setting {
   readonly key: string;
   readonly value: Value;
@@ -42,7 +42,7 @@ export function planGoSchedule(content: string, file: string): GoSchedulePlan {
 
 const isListening = ({ key, text }: Setting): boolean => key === "listening_address" && text !== "";
 
-/** go-schedule then takes a port that nobody knows; without the flag none of the others is allowed. */
+/** go-schedule then listens on a random port; without the flag none of the others is allowed. */
 const SILENT: ImportStep = {
   key: "listening_address",
   becomes: "--go-schedule",
@@ -76,7 +76,7 @@ function readSettings(root: Value, keys: Readonly<Record<string, Key>>) {
 }
 
 function settingOf(key: string, value: Value, known: Key): Setting {
-  // Without a value: Go takes it for 0 or "", as it does what is not there.
+  // Without a value: Go reads it as 0 or "", like an absent key.
   if (value.kind === "nothing") {
     return { key, value, text: "", meaning: { becomes: "nothing: it is empty", kind: "none" } };
   }

@@ -26,7 +26,7 @@ export type FileKind = (typeof fileKinds)[number];
 
 const anyText = (value: Value): string => value.text();
 
-/** Its durations are numbers of seconds: what has a unit it takes for no time at all. */
+/** Its durations are numbers of seconds: it reads a value with a unit as 0. */
 function seconds(value: Value): string {
   const text = value.text();
   const max = limits.durationMsMax / 1_000;

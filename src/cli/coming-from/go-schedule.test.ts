@@ -156,7 +156,7 @@ describe("go-schedule import", () => {
     });
   });
 
-  test("what it says to start with is what the server takes", async () => {
+  test("the server accepts the flags that it prints", async () => {
     const seconds = fc.integer({ min: 1, max: 1_000 });
     const file = fc.record({
       scheduler_algo: fc.constantFrom("rr", "rand"),
@@ -193,7 +193,7 @@ describe("go-schedule import", () => {
     }
   });
 
-  test("a worker that waits less than the server is silent is told how often it must be pinged", () => {
+  test("a worker with a timeout shorter than the server's ping interval gets the needed interval", () => {
     const pings = [1, 2, 5, 6].map((silence) => {
       const { steps, warnings } = planGoSchedule(`silence_timeout: ${silence}`, "x");
       return [steps[0]?.hint, warnings.length];
@@ -223,7 +223,7 @@ describe("go-schedule import", () => {
     [SCHEDCTL, "schedctl"],
     ["server_address: a", "schedctl"],
   ];
-  test("files are told apart by their keys, whatever they are called", () => {
+  test("the keys of a file decide its kind, whatever its name", () => {
     for (const [content, kind] of kinds) expect(planGoSchedule(content, "x").file).toBe(kind);
   });
 
@@ -304,7 +304,7 @@ describe("go-schedule import", () => {
     });
   }
 
-  test("each key of a file is told once, in whatever order they stand", () => {
+  test("each key of a file is listed once, in any order", () => {
     const always = ["scheduler_algo: rr", "listening_address: localhost:1", "silence_timeout: 10"];
     const others = ["ping_timer: 5", "etcd_address: a", "dead_timeout: 60", "colour: blue", "x:"];
     const lines = fc.shuffledSubarray(others).chain((some) => {

@@ -43,7 +43,7 @@ const toJson = ({ file, steps, flags, warnings }: GoSchedulePlan) => ({
   warnings,
 });
 
-/** What is left to do with the file. */
+/** The next steps for the file. */
 const NEXT: Readonly<Record<FileKind, readonly string[]>> = {
   "management-node": [],
   "worker-node": [

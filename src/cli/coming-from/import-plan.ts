@@ -2,17 +2,17 @@ import { basename } from "node:path";
 import { limits } from "../../limits.ts";
 import type { Session } from "../session.ts";
 
-/** What becomes of one key of somebody else's configuration. */
+/** The step for one key of another product's configuration. */
 export interface ImportStep {
   readonly key: string;
   /** In words that never hold a secret. */
   readonly becomes: string;
   /**
-   * apply: is sent to the server. flag: is said when the server starts. stays: goes on meaning what
-   * it means, to the program that reads the file. none: means nothing here.
+   * apply: sent to the server. flag: passed when the server starts. stays: keeps its meaning for the
+   * program that reads the file. none: has no meaning here.
    */
   readonly kind: "apply" | "flag" | "stays" | "blocked" | "none";
-  /** Of what is blocked: why, and what would help. Of others: what else is to be known. */
+  /** Of a blocked key: the reason and a remedy. Of others: a remark. */
   readonly hint?: string;
 }
 

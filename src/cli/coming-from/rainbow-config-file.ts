@@ -26,7 +26,7 @@ export interface RainbowConfig {
   readonly unknown: readonly string[];
 }
 
-/** What has the wrong form is refused by its place and key; what is not known is passed over. */
+/** Rejects values of the wrong form with their place and key; ignores unknown keys. */
 export function readRainbowConfig(content: string, file: string): RainbowConfig {
   const root = readDocument(content, file, "rainbow");
   const texts = new Map<string, WrittenConfig>();

@@ -174,7 +174,7 @@ describe("rainbow-config import", () => {
     ]);
   });
 
-  test("a database that rainbow would need is told not to be there", async () => {
+  test("the output names a missing database that rainbow would need", async () => {
     const config = "graphdatabase: { name: memgraph, host: bolt://localhost:7687 }";
     const { stdout } = await busbar("rainbow-config import a --output json", config);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -261,7 +261,7 @@ describe("rainbow-config export", () => {
     expect((await busbar(line)).stdout).not.toContain("fresh-secret");
   });
 
-  test("makes nothing unless it is told to", async () => {
+  test("makes nothing without the flag", async () => {
     await register("keebler");
     for (const line of ["rainbow-config export", "rainbow-config export --rotate --host a"]) {
       expect((await busbar(line)).code).toBe(2);

@@ -10,7 +10,7 @@ export interface CommandNode {
   readonly flags: readonly FlagNode[];
   /** Words its first argument may be. */
   readonly words: readonly string[];
-  /** Of which the server knows what its arguments may be. */
+  /** The kind of its arguments, if the server can list them. */
   readonly values: ValueKind | undefined;
   readonly commands: readonly CommandNode[];
 }
@@ -21,7 +21,7 @@ export interface FlagNode {
   readonly summary: string;
   readonly takesValue: boolean;
   readonly choices: readonly string[];
-  /** Of which the server knows what it may be. */
+  /** The kind of its value, if the server can list them. */
   readonly values: ValueKind | undefined;
 }
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
   bash = (await runHere(["completion", "bash"])).stdout;
 });
 
-/** What a real bash offers for the words, the last of which is being typed. */
+/** The completions of a real bash for the words; the last word is being typed. */
 function offered(...words: string[]): readonly string[] {
   // The command itself: it says what it was called with, as a value.
   const program = `${bash}
@@ -63,7 +63,7 @@ describe("bash", () => {
     expect(offered("watch", "--after", "")).toEqual([]);
   });
 
-  test("does not offer what is hidden", () => {
+  test("does not offer hidden commands", () => {
     expect(offered("agent", "--exit")).toEqual([]);
   });
 });

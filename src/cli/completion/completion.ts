@@ -43,7 +43,7 @@ function readShellName(text: string): ShellName {
   throw invalid("<shell>", `"${text}" is none of ${shellNames.join(", ")}`);
 }
 
-/** Whatever goes wrong is not told: it would stand in the middle of what somebody types. */
+/** Prints no errors: they would appear in the middle of the line that the user types. */
 async function serverValues(session: Session, kind: ValueKind): Promise<Answer> {
   const found = await session
     .client()

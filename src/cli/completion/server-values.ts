@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 export const valueKinds = ["jobs", "nodes", "groups", "clusters", "services"] as const;
 export type ValueKind = (typeof valueKinds)[number];
 
-/** Somebody waits for the next key: later than that nothing is offered. */
+/** The user waits for the completion: after this time it offers nothing. */
 export const VALUES_MS_MAX = 700;
 
 /** Arguments of a command and of its subcommands, by its name. */
@@ -47,7 +47,7 @@ export const argumentKind = ([noun = ""]: readonly string[]): ValueKind | undefi
 export const flagKind = (flag: string, [noun]: readonly string[]): ValueKind | undefined =>
   Object.hasOwn(FLAGS, flag) && !(flag === "--after" && noun === "watch") ? FLAGS[flag] : undefined;
 
-/** The newest jobs, and a page of everything else: nobody looks through more by pressing Tab. */
+/** The newest jobs, and a page of everything else: no user looks through more by pressing Tab. */
 const JOBS_OFFERED = 100;
 
 export async function readValues(

@@ -32,7 +32,7 @@ describe("statistics", () => {
     expect(statistics.ends.reduce((sum, one) => sum + one, 0)).toBe(100);
   });
 
-  test("nothing at all, and jobs that never started, are shown without numbers that nobody has", () => {
+  test("no jobs, and jobs that never started, are shown without the missing numbers", () => {
     expect(statisticsOf([])).toMatchObject({ jobs: 0, seconds: 0, endedPerSecond: 0 });
     const never = { state: "cancelled", startedAtMs: undefined, endedAtMs: undefined };
     expect(statisticsOf([aJob(0, never)])).not.toHaveProperty("waitMs");

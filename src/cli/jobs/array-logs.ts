@@ -8,7 +8,7 @@ import { type LogsFlags, sinkOf, streamsOf, tailed, tellFile } from "./logs.ts";
 import { createOutputs } from "./run-output.ts";
 import { followToEnd } from "./run.ts";
 
-/** So many missing outputs are told one by one. */
+/** At most so many missing outputs are named one by one. */
 const MISSING_TOLD_MAX = 3;
 
 /** The output of all tasks of an array, one after the other, or as it comes. */

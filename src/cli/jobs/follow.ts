@@ -28,8 +28,8 @@ const ASK: Followed = { event: { case: "ask" } };
 
 /**
  * Changes after a revision, across lost connections and restarts of the server. Whenever it starts
- * anew it yields a "sync" event: a reader who must not miss anything reads the present state then.
- * While the server has no watch to give it yields "ask" now and then, for the same.
+ * over it yields a "sync" event: a reader that must not miss anything reads the current state then.
+ * While the server has no free watch it yields "ask" now and then, for the same purpose.
  */
 export async function* followEvents(
   session: Session,
@@ -58,7 +58,7 @@ export async function* followEvents(
       const { code, revision } = error;
       if (revision !== undefined) after = BigInt(revision);
       if (code === "compacted") {
-        after = 0n; // The sync event makes the reader look at what it missed.
+        after = 0n; // The sync event makes the reader read the current state.
       } else if (code === "exhausted") {
         // A watch that was dropped is resumed; one that was refused may be had later.
         if (!isOpen && canAsk) yield ASK;

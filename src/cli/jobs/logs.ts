@@ -103,7 +103,7 @@ async function showTaskLogs(
 export const streamsOf = ({ stdout, stderr }: LogsFlags): readonly StreamName[] =>
   stderr === true ? ["stderr"] : stdout === true ? ["stdout"] : ["stdout", "stderr"];
 
-/** What was asked for alone goes where it can be piped on. */
+/** A stream that the user requested alone goes to stdout, where it can be piped on. */
 export function sinkOf({ context }: Session, stream: StreamName, { stderr }: LogsFlags): Write {
   const sink = stream === "stderr" && stderr !== true ? context.stderr : context.stdout;
   return (data) => sink.write(data);

@@ -7,7 +7,7 @@ import type { Session } from "../session.ts";
 
 /** Outputs read side by side; those of further tasks wait for their turn. */
 const READERS_MAX = 64;
-/** After the job's end, an output that brings nothing for so long is given up. */
+/** After the job's end, `run` stops reading an output that brings nothing for so long. */
 const SILENCE_MS = 10_000;
 
 export interface Outputs {
@@ -27,7 +27,7 @@ interface Options {
   readonly onStarted?: (task: Task) => void;
   /** Whether lines begin with the task's index. */
   readonly prefixed: boolean;
-  /** Fired here when nobody takes the output any more. */
+  /** Fired here when the output cannot be written any more. */
   readonly stop: AbortController;
 }
 
@@ -98,7 +98,7 @@ export function createOutputs(session: Session, options: Options): Outputs {
   };
 }
 
-/** A task that waits for its retry has output too, even if nobody saw it running. */
+/** A task that waits for its retry has output too, even if no event showed it running. */
 function hasStarted({ state }: Task): boolean {
   const name = stateName(state);
   return isEnded(state) || name === "running" || name === "stopping" || name === "waiting";

@@ -89,7 +89,7 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
     await tellOutcome(session, ended);
     return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
   } catch (error) {
-    // Nobody reads any more; a program started by hand would have died of it.
+    // The reader has closed the output; a program started by hand would have died of it.
     const { id } = submitted;
     if (isBrokenPipe(error)) await client.cancelJob({ id, reason: "its reader is gone" });
     throw error;

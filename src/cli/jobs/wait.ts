@@ -19,7 +19,7 @@ export function progressText({ jobs, jobsEnded, jobsFailed, tasksEnded }: WaitPr
   return `${jobsEnded} of ${jobs} ${jobs === 1 ? "job" : "jobs"} ended${failed}${tasks}`;
 }
 
-/** At most this often is the progress line drawn anew. */
+/** The shortest time between two updates of the progress line. */
 const REDRAW_MS = 100;
 
 /** How many jobs are asked for at once. */

@@ -25,7 +25,7 @@ export interface LiveList<Row> {
   revisionOf(row: Row): number;
   /** Those that are shown, in their order. */
   choose(rows: readonly Row[]): readonly Row[];
-  /** Rows have amounts of which no event tells: they are read again so often; left out: never. */
+  /** How often to read rows again whose amounts have no events; absent: never. */
   readonly refreshMs?: number;
 }
 
@@ -36,8 +36,8 @@ export interface RowChange<Row> {
 }
 
 /**
- * Tells the rows, and then every change of them, until the signal fires. Changes come from a watch,
- * which resumes from its revision after a lost connection; where it begins anew the list is read again.
+ * Reports the rows, and then every change of them, until the signal fires. Changes come from a watch,
+ * which resumes from its revision after a lost connection; if it starts over, the list is read again.
  */
 export async function followList<Row>(
   session: Session,

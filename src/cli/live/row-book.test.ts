@@ -16,7 +16,7 @@ const aBook = (limit = 10) =>
     choose: (rows) => [...rows].sort((a, b) => Number(b.id) - Number(a.id)).slice(0, limit),
   });
 
-test("what is older than what is known changes nothing", () => {
+test("a row older than the known one changes nothing", () => {
   const book = aBook();
   book.replace([{ id: "1", revision: 5 }]);
   expect(book.see({ row: { id: "1", revision: 4, used: 9 } })).toEqual([]);
@@ -24,7 +24,7 @@ test("what is older than what is known changes nothing", () => {
   expect(book.shown).toEqual([{ id: "1", revision: 5 }]);
 });
 
-test("a list that is read again tells only what is new, also at the same revision", () => {
+test("a list that is read again reports only new rows, also at the same revision", () => {
   const book = aBook();
   book.replace([
     { id: "1", revision: 1 },

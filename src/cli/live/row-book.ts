@@ -13,7 +13,7 @@ export class RowBook<Row> {
     return [...this.#rows.values()];
   }
 
-  /** The whole list as it was read; a row of which something newer was seen since stays as it is. */
+  /** The whole list as it was read; a row with a newer event since stays as it is. */
   replace(listed: readonly Row[]): readonly RowChange<Row>[] {
     const { kind } = this.#live;
     return this.#become(

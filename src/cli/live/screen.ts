@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { cut, printable } from "../render/page.ts";
 
 const ESC = "\u001b[";
-/** The other screen of the terminal, so that what was there before comes back; no cursor. */
+/** The alternate screen of the terminal, so that the previous content comes back; no cursor. */
 const ENTER = `${ESC}?1049h${ESC}?25l`;
 const LEAVE = `${ESC}?25h${ESC}?1049l`;
 /** Terminals that know it show all of a frame at once. */
@@ -12,9 +12,9 @@ const LINE_END = `${ESC}K`;
 
 /** A terminal's screen that is drawn over itself. */
 export interface Screen {
-  /** Replaces what is shown. Lines that do not fit are left out, except the last: the status. */
+  /** Replaces the frame. Lines that do not fit are left out, except the last: the status. */
   draw(lines: readonly string[], status: string): Promise<void>;
-  /** Gives the terminal back as it was; a frame that is given stays there. */
+  /** Restores the terminal; the frame in `lines` stays there. */
   leave(lines?: readonly string[]): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 
 /**
- * Runs work until it ends or the user stops it (Ctrl-C, or the process is told to end). Resolves with
- * the exit code that a shell gives to a program that was stopped so.
+ * Runs work until it ends or the user stops it (Ctrl-C, or another stop signal). Resolves with the exit
+ * code that a shell gives to a program that was stopped so.
  */
 export async function untilStopped(
   context: Context,

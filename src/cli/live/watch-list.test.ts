@@ -106,7 +106,7 @@ describe("--watch where there is no terminal", () => {
     expect(watching.text().match(/task,state/g)).toHaveLength(1);
   });
 
-  test("reads lists again whose rows have counts, and prints what is new", async () => {
+  test("reads lists again whose rows have counts, and prints the changes", async () => {
     const watching = start("groups -w");
     await watching.until(/default/);
     server.groups.push({ name: "nightly", weight: 2 });

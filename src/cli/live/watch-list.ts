@@ -16,7 +16,7 @@ export interface WatchFlag {
 export const addWatchFlag = (command: Command): Command =>
   command.option("-w, --watch", "go on with each change, until Ctrl-C: on a terminal in place");
 
-/** How often rows are read again that have counts of which no event tells. */
+/** How often to read rows again whose counts have no events. */
 export const COUNTS_REFRESH_MS = 2_000;
 
 /** At most so often is a screen drawn, and at least so often: ages grow. */
@@ -76,7 +76,7 @@ async function drawList<Row>(
     word = "";
     isChanged.abort();
   }).finally(() => ended.abort());
-  following.catch(() => undefined); // It is awaited below; until then nobody would listen.
+  following.catch(() => undefined); // It is awaited below; until then nothing would handle an error.
   const forget = context.onResize(() => isChanged.abort());
   try {
     while (!either.aborted) {

@@ -12,7 +12,7 @@ import {
 import { address, awayTime, duration, notEmpty, oneOf } from "../flags.ts";
 import { collecting } from "../single-flags.ts";
 
-/** Flags of an agent that speaks for a whole cluster, as they are written. */
+/** Flags of an agent of a whole cluster, as they are written. */
 export interface ClusterOptions {
   readonly executor?: ExecutorKind;
   readonly take?: ClusterFlags["take"];

@@ -31,7 +31,7 @@ describe("an agent of a whole cluster", () => {
     );
   });
 
-  test("takes all that can be said of it and its scheduler", async () => {
+  test("accepts all flags of it and its scheduler", async () => {
     const line =
       "agent --cluster blue --executor slurm --name b2 --take queue=50 --refresh 1m --cost 3.5 " +
       "--lease 10m --on-lost keep --graph g.json --update-graph --partition batch --account hep " +
@@ -70,7 +70,7 @@ describe("an agent of a whole cluster", () => {
     ]);
   });
 
-  test("an agent of a node speaks for nobody else", async () => {
+  test("an agent of a node is not the agent of a cluster", async () => {
     const [flags] = await started("agent --cluster blue");
     expect(flags).toMatchObject({ name: "ada-s-laptop", cluster: "blue" });
     expect(flags).not.toHaveProperty("speaksFor");

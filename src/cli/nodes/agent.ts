@@ -136,7 +136,7 @@ export function declareAgent(command: Command, shell: Shell): void {
   );
 }
 
-/** The server may be away, or refuse it: this says what it is, and its log when it is connected. */
+/** The server may be away, or refuse it: this prints its identity, and its log says when it is connected. */
 async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
   const { name, cluster, data, speaksFor, simulates } = flags;
   const server = flags.servers.join(",");

@@ -58,7 +58,7 @@ export async function toSchedule(
   const file = await context
     .readInput(powerSchedule, limits.scheduleBytesMax)
     .catch(() => undefined);
-  // Neither a schedule nor a file that can be read.
+  // It is no schedule and no readable file.
   if (file === undefined) return parseSchedule(powerSchedule, flag);
   return parseScheduleFile(file.toString("utf8"), flag);
 }

@@ -101,7 +101,7 @@ spack  ior 3.3.0, zlib 1.3`);
     expect(JSON.parse(both.stdout)).toMatchObject({ nodes: [{ name: "n1" }, { name: "n2" }] });
   });
 
-  test("--graph prints the cluster of all machines, --subsystem what is linked to it", async () => {
+  test("--graph prints the cluster of all machines, --subsystem one of its subsystems", async () => {
     const printed = await run("extract --from n1.json n2.json --cluster east --graph");
     const graph = parseGraphText(printed.stdout);
     const nodes = ["n1", "n2"].map((name) => ({ ...facts, name }));

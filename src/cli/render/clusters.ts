@@ -30,7 +30,7 @@ export const CLUSTERS: RowKind<ClusterRow> = {
 export const renderClusters = (clusters: readonly ClusterRow[], page: TerminalPage): string =>
   renderTable(CLUSTERS.columns(page), clusters, page);
 
-/** Nodes, or agents that speak for one that pulls: it may have none. */
+/** Connected nodes, or of a pull cluster its agents: it may have none. */
 const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
   kind === "pulling" && nodes === 0 ? "" : `${nodesConnected}/${nodes}`;
 
@@ -79,7 +79,7 @@ export function renderCluster(cluster: ClusterRow, page: TerminalPage): string {
 const since = (atMs: number | undefined, page: TerminalPage): string =>
   atMs === undefined ? "" : `since ${moment(atMs)} (${ago(atMs, page.nowMs)})`;
 
-/** Texts that nobody will ever be shown again. */
+/** Credentials that the server never shows again. */
 export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: TerminalPage): string =>
   renderFields(
     [

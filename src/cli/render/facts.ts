@@ -48,7 +48,7 @@ export function renderSoftware({ software }: NodeFacts, page: TerminalPage): str
     .join("\n");
 }
 
-/** What has more to say gets a line; names with versions, and single words, follow each other. */
+/** Entries with more fields get a line each; names with versions, and single words, follow each other. */
 function linesOf(entries: readonly FactEntry[], width: number): readonly string[] {
   const lines: string[] = [];
   const plain: string[] = [];

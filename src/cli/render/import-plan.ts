@@ -3,7 +3,7 @@ import type { ImportPlan, ImportStep } from "../coming-from/import-plan.ts";
 import type { TerminalPage } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 
-/** What becomes of each key, and what to type. `applied`: the word for what is sent to the server. */
+/** The step of each key, and the command to type. `applied`: the word for keys that are sent to the server. */
 export function renderPlan(
   { steps, flags }: ImportPlan,
   applied: string,

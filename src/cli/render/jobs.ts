@@ -194,7 +194,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Directory", directoryText(spec)],
     ["Environment", pairs(spec.env)],
     ["Labels", pairs(spec.labels)],
-    // Of a request the amounts only say about what it takes.
+    // The amounts of a request are only approximate.
     ["Needs", spec.request === undefined ? resources(spec.resources ?? {}) : ""],
     ["Request", requestText(spec.request)],
     ["Select", spec.select === undefined ? "" : selectText(spec.select)],
@@ -247,7 +247,7 @@ function selectText({ strategy = "the server's", options, parameters = {} }: Sel
   return more.length === 0 ? strategy : `${strategy} (${more.join("; ")})`;
 }
 
-/** Names that are shown of what one job depends on. */
+/** How many names of a job's dependencies are shown. */
 const NAMES_SHOWN = 20;
 
 /** "afterok build, test", "afterany 2 of a, b, c", "singleton nightly". */

@@ -72,7 +72,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** At most `width` columns; what was cut is shown by "…". */
+/** At most `width` columns; "…" marks a cut. */
 export function cut(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = "";

@@ -141,7 +141,7 @@ describe("rows", () => {
     `);
   });
 
-  test("one job shows what was asked for, ready to be copied", () => {
+  test("one job shows its request, ready to be copied", () => {
     expect(renderJob(aJob(), page)).toMatchInlineSnapshot(`
       "Job:        17
       Name:       train
@@ -223,7 +223,7 @@ describe("rows", () => {
     );
   });
 
-  test("nodes show what is used of what there is", () => {
+  test("nodes show used and total capacity", () => {
     const node: NodeRow = {
       name: "rack1",
       cluster: "default",

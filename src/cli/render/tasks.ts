@@ -15,7 +15,7 @@ import {
   usageFields,
 } from "./values.ts";
 
-/** A node is of one cluster, which it need not tell; what is offered to a cluster has no node. */
+/** A task with a node need not show its cluster; a task offered to a cluster has no node. */
 const isOffered = ({ node, cluster }: TaskRow): boolean =>
   node === undefined && cluster !== undefined;
 

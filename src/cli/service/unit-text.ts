@@ -73,7 +73,7 @@ const SERVER: readonly string[] = [
   "SystemCallErrorNumber=EPERM",
 ];
 
-/** What is forbidden here would be forbidden to tasks. */
+/** Restrictions here would restrict tasks, too. */
 const AGENT: readonly string[] = [
   "# Tasks go on while the agent restarts; the next one finds them.",
   "KillMode=process",

@@ -20,7 +20,7 @@ const json = async (...words: string[]): Promise<unknown> => {
 };
 
 describe("services", () => {
-  test("are listed with what is wanted, what runs, and how far a rollout is", async () => {
+  test("are listed with the wanted and running instances, and the progress of a rollout", async () => {
     const { stdout } = await run("services");
     const [title, row] = stdout.split("\n");
     expect(title).toMatch(/^NAME +WANTED +RUNNING +GENERATION +ROLLOUT +AGE/);

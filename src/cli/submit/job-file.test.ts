@@ -243,7 +243,7 @@ select:
   });
 });
 
-describe("mistakes in a request or a selection are told with their place", () => {
+describe("mistakes in a request or a selection are reported with their place", () => {
   const mistakes: readonly [string, string][] = [
     ["reqest: [[]]", 'jobs.yaml:2:1: unknown key "reqest"; did you mean "request"?'],
     ["request: [[{tpye: node}]]", 'jobs.yaml:2:10: request[0][0]: "tpye" is not known; did you'],

@@ -140,7 +140,7 @@ function listProblems(name: string, problems: readonly Problem[], count: number)
   );
 }
 
-/** What is wrong in the file is told as what is wrong on the command line is. */
+/** Reports an error in the file like an error on the command line. */
 async function readJobspec(session: Session, file: string): Promise<Jobspec> {
   const checked = checkJobspec(await readText(session, file));
   if (checked.kind === "valid") return checked.jobspec;
@@ -163,7 +163,7 @@ function convertTo(form: Format, jobspec: Jobspec): Answer {
   return { json: document, text: () => toYaml(document), isRaw: true };
 }
 
-/** Long lines stay whole, and nothing is said by aliases, which other readers may not know. */
+/** Long lines stay whole, and there are no aliases, which other readers may not know. */
 const toYaml = (value: unknown): string =>
   stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 

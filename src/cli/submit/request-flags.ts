@@ -48,7 +48,7 @@ export async function requestOf(
   return readRequest(request, context);
 }
 
-/** Checked here too, because the mistake is in what was written here. */
+/** Checked here too, because the mistake is on this command line. */
 async function readRequest(given: string, context: Context): Promise<string> {
   const isText = given.trimStart().startsWith("[");
   const name = isText ? "--request" : given === "-" ? "stdin" : basename(given);

@@ -41,7 +41,7 @@ describe("requirements in short", () => {
   });
 });
 
-describe("what is no requirement is refused with what would be right", () => {
+describe("an invalid requirement is rejected with a valid example", () => {
   const FORM = "is not of the form subsystem:field=value, like os:name=debian";
   const CONDITION = "is not a condition; write field, field=value, field=a|b, version>=1.2";
   const cases: readonly [string, string][] = [

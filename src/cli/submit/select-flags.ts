@@ -66,7 +66,7 @@ export interface WireSelection {
   readonly parameters: Values;
 }
 
-/** Undefined where nothing is said. */
+/** Undefined without any of these flags. */
 export async function selectionOf(
   flags: SelectFlags,
   context: Context,

@@ -46,7 +46,7 @@ describe("submit --jobspec", () => {
     });
   });
 
-  test("sends the text as it is, with what is said for all its jobs", async () => {
+  test("sends the text as it is, with the flags for all its jobs", async () => {
     const flags = "--group g --label a=b --priority 3 --cluster c --node n --node-label d=e";
     const select = "--select constraint --select-options rules.yaml --parameter n=4";
     await busbar(
@@ -80,7 +80,7 @@ describe("submit --jobspec", () => {
     );
   });
 
-  test("what is wrong beside it is told as it was written", async () => {
+  test("an error in a flag beside it names the flag as it was written", async () => {
     expect(await busbar("submit --jobspec flow.yaml --select chepest")).toEqual({
       code: 1,
       stdout: "",
@@ -89,7 +89,7 @@ describe("submit --jobspec", () => {
   });
 });
 
-describe("what nothing could ever run", () => {
+describe("an unsatisfiable job", () => {
   const refusal =
     "no registered node or cluster can run this job: 1 node: too small. Ask for something else, add what it " +
     "needs, or allow what cannot be satisfied yet";
@@ -288,7 +288,7 @@ test("--export-env sends the submitter's variables, and --env has the last word"
   expect(Object.keys(spec?.env ?? {})).toEqual(["A", "B"]);
 });
 
-describe("what runs in an image", () => {
+describe("a job with an image", () => {
   test("needs no command; paths are those of the caller's directory", async () => {
     await busbar("submit --image oci:img:v1 --mount data:/in --mount /out:/out:rw --network none");
     expect(specs()).toMatchObject([

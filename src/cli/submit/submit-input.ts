@@ -20,7 +20,7 @@ export interface SubmitFlags extends JobFlags {
   readonly quiet?: true;
 }
 
-/** What is to be submitted, or tried. */
+/** The jobs to submit, or to try. */
 export type Input =
   | {
       readonly kind: "jobs";
@@ -32,7 +32,7 @@ export type Input =
   | { readonly kind: "jobspec"; readonly jobspec: SubmitJobspecInit };
 
 const ALWAYS = ["wait", "quiet", "dryRun", "allowUnsatisfiable", "server", "output"] as const;
-/** Whatever else is said about a job must be said in the file. */
+/** All other fields of a job must be in the file. */
 const WITH_FILE: readonly string[] = ["file", ...ALWAYS];
 /** What holds for all jobs of a jobspec, and is not said in it. */
 const WITH_JOBSPEC: readonly string[] = [
@@ -144,7 +144,7 @@ export async function submitInput(client: BusbarClient, input: Input): Promise<S
 }
 
 /**
- * An error in the only job is told without counting it. What is said beside a jobspec is wrong in all
+ * An error in the only job is reported without its number. An error in a flag beside a jobspec is in all
  * its jobs alike, and found in the first.
  */
 export async function unnumbered<Answer>(

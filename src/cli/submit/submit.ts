@@ -108,7 +108,7 @@ function describe({ id, name, existed }: SubmittedRow): string {
   return more.length === 0 ? `job ${id}` : `job ${id} (${more.join(", ")})`;
 }
 
-/** The same warning for many jobs is said once. */
+/** Prints the same warning for many jobs once. */
 export async function warn(session: Session, rows: readonly SubmittedRow[]): Promise<void> {
   const jobsByWarning = new Map<string, string[]>();
   for (const { id, warning } of rows) {

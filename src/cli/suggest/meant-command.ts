@@ -1,6 +1,6 @@
 import { nearest } from "../../lib/nearest.ts";
 
-/** Commands of other tools, and what they are called here. */
+/** Commands of other tools, and their names here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   // Slurm, Flux, PBS, LSF
   sbatch: "submit",

@@ -96,7 +96,7 @@ describe("a job that was refused", () => {
     expect(await submit("--node other")).not.toContain("did you mean");
   });
 
-  test("is told in the words of the flag", async () => {
+  test("is reported in the words of the flag", async () => {
     expect(await submit("--after-ok nosuch")).toBe(
       'busbar: --after-ok: there is no job called "nosuch"\n',
     );
@@ -106,7 +106,7 @@ describe("a job that was refused", () => {
   });
 });
 
-test("a group that a submission makes is told", async () => {
+test("the output names a group that a submission creates", async () => {
   const server = await serve({
     submitJobs: () => ({ jobs: [{ id: "1", existed: false }], revision: 1n }),
     countJobs: ({ group }) => {

@@ -28,7 +28,7 @@ export interface AskedOfClusters {
   readonly reports: unknown[];
 }
 
-/** Registered clusters that remember what they were told; one task's answer by its words. */
+/** Registered clusters that record requests; the words of a task choose its answer. */
 export function fakeClusters(): { readonly handlers: Handlers; readonly asked: AskedOfClusters } {
   const clusters = new Map<string, FakeCluster>();
   const asked: AskedOfClusters = {

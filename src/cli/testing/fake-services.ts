@@ -27,7 +27,7 @@ const anInstance = (service: string, name: string) => ({
   reason: "restarts: exited with code 1, 4th time",
 });
 
-/** One service, and what was asked of it. */
+/** One service, and the requests to it. */
 export function fakeServices(): Handlers {
   return {
     listServices: () => ({ services: [aService("web")] }),

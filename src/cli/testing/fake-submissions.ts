@@ -17,8 +17,8 @@ const UNSCHEDULABLE =
   "needs, or allow what cannot be satisfied yet";
 
 /**
- * Takes and tries jobs. A jobspec is a task a line: a name and its command. What begins with "never"
- * cannot be run by anything; of what is tried, "stay" waits for room.
+ * Accepts and tries jobs. A jobspec is a task a line: a name and its command. A task that begins with
+ * "never" is unsatisfiable; in a trial, "stay" is pending.
  */
 export function fakeSubmissions(world: World) {
   const submitted: JsonValue[] = [];

@@ -3,7 +3,7 @@ import { stateOf } from "../../client/state.ts";
 import { toGroupRow, toJobRow, toNodeRow, toStatsRow } from "../json.ts";
 import type { GroupRow, JobRow, NodeRow, StatsRow } from "../rows.ts";
 
-/** What one frame of `busbar top` shows, and what `--output json` prints. */
+/** One frame of `busbar top`, and the answer of `--output json`. */
 export interface TopFrame {
   readonly atMs: number;
   readonly server: string;

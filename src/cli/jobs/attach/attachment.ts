@@ -19,7 +19,7 @@ export interface AttachmentOptions {
   readonly terminal: Terminal | undefined;
   /** The task can not be served any more. */
   readonly onFailure: (problem: string) => void;
-  /** Nobody takes the output. */
+  /** The output cannot be written. */
   readonly onUnwritable: (error: unknown) => void;
 }
 
@@ -152,7 +152,7 @@ export class Attachment {
     }
   }
 
-  /** Keys while nobody is there to take them: Ctrl-C leaves, others are lost. */
+  /** Keys while no task is connected: Ctrl-C leaves, others are lost. */
   #typedAlone(data: Uint8Array): void {
     if (!data.includes(CTRL_C)) return;
     this.#setRaw(false);

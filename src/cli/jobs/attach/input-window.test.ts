@@ -43,7 +43,7 @@ test("the end is sent once, with the last byte or by itself, and again on anothe
   expect(empty.hasRoom).toBe(false);
 });
 
-test("a task that misses what was seen cannot be served", () => {
+test("a task that lacks input which is no longer buffered cannot be served", () => {
   const window = new InputWindow();
   window.push(bytes(10));
   drain(window);

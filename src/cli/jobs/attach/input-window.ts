@@ -51,7 +51,7 @@ export class InputWindow {
     this.#next = Math.max(this.#next, this.#from);
   }
 
-  /** On a new connection, whose task has the input up to here. False: what it misses is no longer kept. */
+  /** On a new connection, whose task has the input up to here. False: the missing input is no longer buffered. */
   resume(offset: number): boolean {
     if (offset < this.#from || offset > this.#to) return false;
     this.#next = offset;

@@ -18,7 +18,7 @@ export async function toAttachedSubmission(
   return await toSubmission(flags, all, session, fields);
 }
 
-/** Of an input that nobody named, how to do without it. */
+/** Adds to an error about implicit input how to do without it. */
 export function refuseInput(error: unknown, attach: Attach | undefined): never {
   const isRefused =
     error instanceof AppError && ["unschedulable", "unprocessable"].includes(error.code);

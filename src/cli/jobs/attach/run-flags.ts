@@ -36,7 +36,7 @@ export type Attach =
   /** `isAsked`: not only because there is a pipe. */
   | { readonly kind: "stdin"; readonly path: string; readonly isAsked: boolean };
 
-/** Flags of jobs that take no input: there a pipe that nobody named is left alone. */
+/** Flags of jobs without input: with them `run` ignores a pipe that no flag names. */
 const NO_INPUT = [
   "array",
   "eachLine",
