@@ -78,7 +78,7 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
   const run = (jobspec: string, env?: Readonly<Record<string, string>>) =>
     begin(jobspec, shell, env).ended;
 
-  test("what depends runs after what it depends on, each under its name", async () => {
+  test("a task runs after those that it depends on, each under its name", async () => {
     const outcome = await run(`${HEAD}tasks:
 - {name: c, local: true, depends_on: [b], command: ${sh("cat $HERE/file; echo end")}}
 - {name: b, resources: r, depends_on: [a], command: ${sh("echo b >>$HERE/file; printf open; echo bad >&2")}}
@@ -240,7 +240,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     expect(readdirSync(directory).filter((name) => name.startsWith("tasks"))).toEqual([]);
   });
 
-  test("it does not wait forever for what was killed", async () => {
+  test("it does not wait forever for killed tasks", async () => {
     const { pid, ended } = begin(
       `${HEAD}tasks: [{name: a, local: true, command: ${sh("touch $HERE/a; sleep 1000")}}, {name: b, local: true, command: ["true"]}]`,
       shell,

@@ -62,7 +62,7 @@ describe.skipIf(!isThere)(
       });
     }
 
-    test("the one that names what it does not have is refused", () => {
+    test("the one that names a missing resource is rejected", () => {
       const checked = checkJobspec(read(WRONG));
       expect(checked.kind === "invalid" && checked.problems.map(describeProblem)).toEqual([
         'line 35, column 14: tasks[0].resources: there is no resource named "common"; there are mini-mummi, mummi-gpu, mummi-cpu',

@@ -77,7 +77,7 @@ describe("processes", () => {
     );
   });
 
-  test("what is run is the program, not what the shell has by its name", () => {
+  test("a command runs the program, not a shell builtin of that name", () => {
     const script = toScript(
       plan(parseJobspec(`${ONE}tasks: [{command: [echo, 'a\\nb'], resources: r}]`), "process"),
     );
@@ -199,7 +199,7 @@ test("flux: copies whose words have braces are submitted one by one", () => {
   ]);
 });
 
-test("flux: groups are batches, ids are handed on, nothing is lost in quotes", () => {
+test("flux: groups are batches, ids are passed on, nothing is lost in quotes", () => {
   const script = toScript(plan(parseJobspec(WORKFLOW), "flux"));
   const common = ["--time-limit=5400s", "--env=A=1,2 'x' $$B"];
   const wide = ["--nodes=2", "--ntasks=4", "--cores-per-task=3"];

@@ -92,7 +92,7 @@ describe("standard input", () => {
     expect(refused.stderr).toContain("retries.max: not with attach: the input cannot be repeated");
   });
 
-  test("50 MiB pass through, and nobody holds them", async () => {
+  test("50 MiB pass through, and no process holds them in memory", async () => {
     const before = [rssMiB(server), rssMiB(agent)];
     const { child, told, ended } = shell('exec "$busbar" run --stdin - -- sha256sum');
     const feeding = feed(child, 50 * 1_048_576);

@@ -23,8 +23,8 @@ const began = (count: number): Promise<unknown> =>
     timeoutMs: 90_000,
   });
 
-describe("a machine that speaks for itself as a cluster", () => {
-  test("registers itself, runs what is sent there, and tells how it does", async () => {
+describe("a machine that is a cluster of its own", () => {
+  test("registers itself, accepts and runs tasks, and reports its state", async () => {
     site = new ClusterSite();
     await site.startServer();
     await site.speakFor("blue", {}, "--cpu", "4", "--cost", "3.5", "--refresh", "1s");
@@ -66,7 +66,7 @@ describe("a machine that speaks for itself as a cluster", () => {
     await site.speakFor("blue", {}, "--cpu", "3");
     const id = await site.submit("--cluster", "blue", "--array", "0-9", "--", ...waiting());
     await began(3);
-    // What was not taken stays offered, where it can be cancelled or go elsewhere.
+    // Tasks that were not accepted stay offered, where they can be cancelled or go elsewhere.
     await eventually(
       async () => {
         const { tasks } = await site.client.getJob({ id });
@@ -137,7 +137,7 @@ describe("two agents of one cluster", () => {
     go();
     await site.jobIs(id, "succeeded");
     expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "b2" });
-    // When it is back after all, nobody wants what it still has.
+    // When it is back after all, its remaining runs are no longer wanted.
     await site.speakFor("blue", { name: "b1" }, "--cpu", "1");
     expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "b2" });
   });

@@ -32,7 +32,7 @@ const RULES = `
   - filter: "nodes_free >= wanted and zone == 'north'"
 `;
 
-test("what was registered, added and told is the same after kill -9 of the server", async () => {
+test("clusters, subsystems and states are the same after kill -9 of the server", async () => {
   site = new Site();
   const file = (name: string, content: unknown): string => {
     const text = typeof content === "string" ? content : JSON.stringify(content);

@@ -27,7 +27,7 @@ function connectAll(address: string): () => number {
   return () => connected;
 }
 
-test("clients that connect at once while the server is busy are not turned away", async () => {
+test("clients that connect at once while the server is busy are not refused", async () => {
   const most = Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
   expect(most, "this machine's net.core.somaxconn").toBeGreaterThan(CONNECTIONS);
   const server = await site.startServer();

@@ -50,7 +50,7 @@ async function opens(questions: readonly (readonly [ShownAs, string])[]) {
   }
 }
 
-/** As a client of rainbow speaks for a cluster. */
+/** Sends a state as a cluster's client of rainbow does. */
 async function tellState(secret: string): Promise<string> {
   const client = connect(site.server);
   const request = { cluster: "blue", secret, payload: '{"nodes_free": 2}' };
@@ -68,7 +68,7 @@ const secretOf = (cluster: string): ShownAs => ({ kind: "cluster-secret", cluste
 const tokenOf = (cluster: string): ShownAs => ({ kind: "cluster-token", cluster });
 const REGISTER: ShownAs = { kind: "register" };
 
-test("what was rotated is rotated after kill -9, and what was not is as before", async () => {
+test("rotated credentials survive kill -9, and the others are as before", async () => {
   const server = await site.startServer();
   const old = await register("blue");
   const fresh = await site.json<Partial<Issued>>("cluster", "rotate", "blue", "--secret");

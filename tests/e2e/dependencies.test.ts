@@ -25,11 +25,11 @@ const untilGo = (): string[] => [
   `while [ -d "${site.directory}" ] && [ ! -e "${site.path("go")}" ]; do sleep 0.1; done`,
 ];
 
-test("the pipeline of the examples runs in its order, and what is not needed is skipped", async () => {
+test("the pipeline of the examples runs in its order, and jobs that are not needed are skipped", async () => {
   await site.startServer();
   await site.startAgent("a1", "--cpu", "8");
   const { code, stderr } = await site.run("submit", "--file", pipeline, "--wait");
-  expect([code, stderr]).toEqual([0, ""]); // what was skipped was not needed
+  expect([code, stderr]).toEqual([0, ""]); // skipped jobs were not needed
   const jobs: Shown[] = [];
   for (const id of ["1", "2", "3", "4", "5"]) jobs.push(await site.json<Shown>("job", id));
   expect(jobs.map(({ state }) => state)).toEqual([

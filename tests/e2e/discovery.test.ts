@@ -87,7 +87,7 @@ describe("discovery", () => {
     await spackIs(["ior", "zlib"]);
     expect(next.isOver).toBe(false);
 
-    // One that does not look is known by what it offers.
+    // Without discovery the server knows only the offered capacity.
     await next.end("SIGTERM");
     const blind = startAgent(env, "--no-discovery", "--cpu", "3");
     await site.nodeIs("w1", "connected");

@@ -11,7 +11,7 @@ afterEach(async () => {
   await site.close();
 });
 
-/** Soon given up, soon lost: what is measured here is not how long that takes. */
+/** Short times: these tests do not measure how long a loss takes. */
 const QUICK = ["--heartbeat", "500ms", "--silence", "2s", "--node-lost-after", "4s"];
 
 /** A server, and an agent that reaches it over a relay. */

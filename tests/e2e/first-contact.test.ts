@@ -85,7 +85,7 @@ describe("a new user", () => {
     expect((await site.run("jobs")).stdout).toContain("succeeded");
   });
 
-  test("asks for 10,000 cpus and is told why that never runs", async () => {
+  test("asks for 10,000 cpus and sees why that never runs", async () => {
     const ask = ["--cpu", "10000", "--", "true"];
     const refused = await site.run("submit", ...ask);
     expect(refused.code).toBe(1);
@@ -122,7 +122,7 @@ describe("a new user", () => {
 });
 
 describe("watches", () => {
-  test("of clients that have gone, in order or not, are forgotten", async () => {
+  test("of clients that have disconnected, cleanly or not, are removed", async () => {
     await site.run("submit", "--wait", "--", "true");
     const watcher = site.start(["--server", site.server, "watch"]);
     await watcher.prints(/watching/);

@@ -11,7 +11,7 @@ const R = {
   execution: { R_lite: [{ rank: "0-1", children: { core: "0-7" } }], nodelist: ["green[0-1]"] },
 };
 
-// A stand-in that answers as Flux does: what it has, and jobs that really run.
+// A stand-in that answers as Flux does: with resources, and jobs that really run.
 let flux: StandIn;
 let site: ClusterSite;
 beforeEach(() => {
@@ -26,7 +26,7 @@ afterEach(async () => {
   await site.close();
 });
 
-test("an agent that speaks for Flux registers it, runs commands and jobspecs there", async () => {
+test("the agent of a Flux cluster registers it, runs commands and jobspecs there", async () => {
   const file = `"${site.path("order")}"`;
   site.program("spack", `[ "$1" = install ] || exit 0\necho built >>${file}`);
   site.program("ior", `grep -q built ${file} && echo measured`);

@@ -41,7 +41,7 @@ function withFiles(): { secure: (own: boolean, at: string) => Client; flags: str
   };
 }
 
-test("beyond loopback go-schedule's port takes only who has a certificate", async () => {
+test("beyond loopback go-schedule's port accepts only clients with a certificate", async () => {
   site = new Site();
   const { secure, flags } = withFiles();
   const running = await site.startServer("--go-schedule", "0.0.0.0:0", ...flags);

@@ -88,7 +88,7 @@ describe("graphql-request", () => {
     expect(Number(second.jobs.jobs[0]?.id)).toBe(Number(first.jobs.jobs[0]?.id) - 1);
   });
 
-  test("is told what is refused, with code and path", async () => {
+  test("receives errors with code and path", async () => {
     const failed = client.request('{ node(name: "nowhere") { name } stats { version } }');
     await expect(failed).rejects.toMatchObject({
       response: {
@@ -172,7 +172,7 @@ describe("graphql-sse", () => {
     seen.stop();
   });
 
-  test("is told why it is refused, and that it is over", async () => {
+  test("receives the reason of a rejection, and its completion", async () => {
     const seen = subscribe("subscription { watch(afterRevision: 999999999) { revision } }");
     await eventually(() => seen.isComplete, { what: () => JSON.stringify(seen) });
     expect(seen.results).toMatchObject([
@@ -203,7 +203,7 @@ describe("docs/graphql.md", () => {
 });
 
 describe("the explorer in a browser", () => {
-  test("runs what is typed, shows the schema and the events, and asks nobody else", async () => {
+  test("runs typed queries, shows the schema and the events, and contacts no other host", async () => {
     const page = await openPage(`${site.http}/graphql`);
     try {
       await page.until('document.querySelectorAll("#docs button").length > 20');

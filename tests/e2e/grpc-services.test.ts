@@ -51,7 +51,7 @@ async function servicesAt(address: string): Promise<readonly string[]> {
   }
 }
 
-test("without its flags rainbow is neither served nor listed, nor is go-schedule", async () => {
+test("without their flags rainbow and go-schedule are not served or listed", async () => {
   await site.startServer();
   expect(await servicesAt(site.server)).toEqual([...NATIVE, ...BUILTIN].toSorted());
   const client = connect(site.server);

@@ -59,7 +59,7 @@ test("a running task is requeued: it stops, and runs again", async () => {
   });
 }, 60_000);
 
-test("a job is run again, or its failed tasks alone, or from what was shown of it", async () => {
+test("a job is run again, or its failed tasks alone, or from its printed spec", async () => {
   const id = await submit("--array", "0-5", "--", "sh", "-c", "exit $((BUSBAR_ARRAY_INDEX % 2))");
   expect((await site.run("wait", id)).code).toBe(1);
   const again = await site.json<Submitted>("rerun", id, "--failed");
@@ -71,7 +71,7 @@ test("a job is run again, or its failed tasks alone, or from what was shown of i
   expect(copy.spec).toEqual((await site.client.getJob({ id })).spec);
 }, 60_000);
 
-test("a wait for a job that fails says why, what it wrote last and what to type next", async () => {
+test("a wait for a job that fails prints the reason, the end of its output and the next command", async () => {
   const script = "echo no such file >&2; exit 3";
   const { code, stdout, stderr } = await site.run("submit", "--wait", "--", "sh", "-c", script);
   const id = /job (\d+)/.exec(stdout)?.[1] ?? "";

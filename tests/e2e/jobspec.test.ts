@@ -71,7 +71,7 @@ test("a dry run tells where the tasks of a command would go", async () => {
   expect(await jobCount()).toBe(0);
 });
 
-test("what nothing could ever run is refused with the reasons, or waits when that is allowed", async () => {
+test("an unsatisfiable jobspec is rejected with the reasons, or pending when that is allowed", async () => {
   const refused = await site.run("submit", "--cpu", "64", "--", "true");
   expect(refused).toEqual({
     code: 1,
@@ -109,7 +109,7 @@ test("a requirement that the node meets lets a job run there", async () => {
   expect(old.stderr).toContain("no node with kernel version <= 2.6");
 });
 
-test("a server that is told nonsense about selecting does not start", async () => {
+test("a server with an invalid selection flag does not start", async () => {
   const server = (...flags: string[]) =>
     site.run("server", "--data", site.path("other"), "--grpc", "127.0.0.1:0", ...flags);
   expect(await server("--select", "chepest")).toEqual({

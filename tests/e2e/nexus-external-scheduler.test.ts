@@ -47,7 +47,7 @@ const report = async (name: string, progress: number): Promise<void> => {
   expect((await tree.putStatus("JobInfo", infoOf(name), state)).status).toBe(200);
 };
 
-test("a job is assigned, done and deleted by calls of which each meets another server", async () => {
+test("a job is assigned, done and deleted by calls that each meet another server", async () => {
   const external = "--nexus-external-scheduler";
   const scheduler = new OldScheduler(tree, () => kill(external));
   await tree.startEdgeAgent("edge-10");

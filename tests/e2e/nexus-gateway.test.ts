@@ -56,7 +56,7 @@ test("the three queries of docs/coming-from/nexus.md run as they stand, and are 
   }
 });
 
-test("the explorer shows every route in a browser, runs one, and asks nobody else", async () => {
+test("the explorer shows every route in a browser, runs one, and contacts no other host", async () => {
   const page = await openPage(`${gateway}/intel.com/docs#/`);
   try {
     await page.until('document.querySelectorAll(".opblock").length > 30');

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe("the tarball", () => {
-  test("has what runs, and nothing else", async () => {
+  test("has the files that run, and nothing else", async () => {
     const list = (await bed.must("tar", ["tzf", bed.tarball])).split("\n").filter(Boolean);
     const outside = list.filter((path) => !/^package\/(?:dist|proto)\//.test(path)).toSorted();
     expect(outside).toEqual(

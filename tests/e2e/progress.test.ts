@@ -105,7 +105,7 @@ while [ $i -lt 100000 ]; do i=$((i+1)); echo "$((i/1000)) line $i" > "$BUSBAR_PR
   },
 );
 
-test("what is outside of a task needs the name of one", async () => {
+test("a command outside of a task needs the name of one", async () => {
   site = new Site();
   const { code, stderr } = await site.run("progress", "40");
   expect(code).toBe(2);

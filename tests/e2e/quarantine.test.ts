@@ -79,14 +79,14 @@ test("after the wait one task is tried: one that works frees the node", async ()
   await site.nodeIs("bad", "connected");
 });
 
-test("a job that fails everywhere quarantines nobody", async () => {
+test("a job that fails everywhere quarantines no node", async () => {
   await startTwo();
   const poison = await submit("--array", "0-39", "--retries", "1", "--", "false");
   await site.jobIs(poison, "failed");
   for (const name of ["well", "bad"]) await site.nodeIs(name, "connected");
 });
 
-test("--quarantine-after 0 quarantines nobody, and one is refused", async () => {
+test("--quarantine-after 0 quarantines no node, and 1 is rejected", async () => {
   await startTwo("--quarantine-after", "0");
   await submitMany(60);
   const { failed = 0 } = await ends(60);

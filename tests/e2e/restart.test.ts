@@ -216,7 +216,7 @@ describe("nodes", () => {
     await site.nodeIs("a1", "connected");
   });
 
-  test("an agent that lies about its name is turned away for good", async () => {
+  test("an agent that uses another agent's name is refused for good", async () => {
     site = new Site();
     await site.startServer();
     await site.startAgent("a1");

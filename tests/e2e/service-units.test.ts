@@ -42,7 +42,7 @@ describe.skipIf(whyNot !== undefined)(
   },
 );
 
-test("install writes a unit and starts it, uninstall undoes both, and neither touches others' files", async () => {
+test("install writes a unit and starts it, uninstall undoes both, and they do not touch other files", async () => {
   const folder = site.path("units");
   const bin = site.path("bin");
   mkdirSync(folder);

@@ -77,7 +77,7 @@ test("a service goes on after kill -9 of its process, of the agent and of the se
   expect(alive()).toEqual([]);
 });
 
-test("a rollout stops when the new template fails, and rollback replaces only what was replaced", async () => {
+test("a rollout stops when the new template fails, and rollback replaces only the new instances", async () => {
   site = new Site();
   await site.startServer();
   await site.startAgent("a1", "--cpu", "4");

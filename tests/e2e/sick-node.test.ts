@@ -17,7 +17,7 @@ afterEach(async () => {
   await site.close();
 });
 
-/** A disk of 8 MiB for the agent; undefined: this machine lets nobody mount one. */
+/** A disk of 8 MiB for the agent; undefined: this user may not mount one. */
 function mountSmall(directory: string): string | undefined {
   mkdirSync(directory);
   try {
@@ -106,7 +106,7 @@ async function fill(directory: string, file: string): Promise<void> {
   );
 }
 
-describe("a sick node beside a healthy one", () => {
+describe("an unhealthy node beside a healthy one", () => {
   test("its data directory is deleted while tasks run: no task fails, and it comes back", async () => {
     await site.startServer();
     await site.startAgent("well", "--cpu", "4");

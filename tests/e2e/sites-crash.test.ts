@@ -15,7 +15,7 @@ afterEach(async () => {
 const TASKS = 60;
 const OPEN = [State.PENDING, State.RUNNING, State.ACCEPTED];
 
-/** Says that it runs, and again when it is done: what runs twice is there twice. */
+/** Writes a line when it begins and one when it is done: a task that runs twice appears twice. */
 const noting = (): string =>
   `echo "$BUSBAR_ORIGIN_TASK_ID" >>"${above.path("began")}"
    sleep 0.$((1 + BUSBAR_ARRAY_INDEX % 9))
@@ -75,7 +75,7 @@ test("kill -9 of the agent, of either server and of the node loses nothing and r
   const { tasks } = await above.client.listTasks({ jobId: id, pageSize: 1_000 });
   expect(tasks.flatMap(({ past }) => past)).toEqual([]); // offers that were withdrawn are none
   expect(tasks.map(({ exitCode }) => exitCode)).toEqual(tasks.map(({ index }) => index % 2));
-  // The journal forgets what the server above has.
+  // The journal drops runs whose ends the server above has.
   await eventually(async () => (await above.client.getNode({ name: "site-a-agent" })).tasks === 0, {
     what: "the agent to have nothing left",
   });

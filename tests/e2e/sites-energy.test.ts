@@ -166,7 +166,7 @@ test(
 );
 
 test(
-  "what waits at a site says why above; commands of shares print through both levels",
+  "a pending share of a site shows its reason above; commands of shares print through both levels",
   { timeout: 300_000 },
   async () => {
     await siteA.startAgent("n1", "--power", "50W", "--cpu", "4");

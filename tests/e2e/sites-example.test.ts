@@ -74,7 +74,7 @@ test("a controller and two sites, with the link of one cut for a while", async (
   await site.nodeIs("site-a-agent", "lost");
   writeFileSync(site.path("go"), "");
   await eventually(() => site.lines("ended").length === 2, { what: "the site to go on" });
-  expect(await running()).toBe(2); // nobody has heard of it
+  expect(await running()).toBe(2); // the server above does not know yet
   relay.heal();
   await site.jobIs(id, "succeeded");
   expect(site.lines("began")).toEqual([`${id}.0`, `${id}.1`]);

@@ -117,7 +117,7 @@ describe("a Busbar as a cluster of another", () => {
     expect(above.lines("ended")).toEqual([]);
   });
 
-  test("what waits below says why above; who cancels it below is told", async () => {
+  test("a job that is pending below shows its reason above; a cancel below is reported above", async () => {
     speak({}, "--take", "queue=10");
     await above.nodeIs("site-a-agent", "connected");
     // Of the site's own users.
@@ -150,7 +150,7 @@ describe("a Busbar as a cluster of another", () => {
     });
     relay.cut();
     await above.nodeIs("site-a-agent", "lost");
-    // Kept: it is neither lost nor placed again. What is cancelled meanwhile ends here at once.
+    // Kept: it is not lost or placed again. A job that is cancelled meanwhile ends here at once.
     expect(await running()).toBe(6);
     await above.json("cancel", `${id}.5`);
     const task = await above.client.getTask({ id: `${id}.5` });

@@ -31,7 +31,7 @@ function aGraph(): object {
 const rssOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 
-/** The least memory of a server that does nothing: it has collected what it will. */
+/** The least memory of an idle server, after its garbage collection. */
 async function restingRss(pid: number): Promise<number> {
   let least = Infinity;
   let looks = 0;

@@ -3,9 +3,9 @@ import { AppError } from "../../../src/lib/errors.ts";
 import { StepCounter } from "./count-steps.ts";
 import { hostileBytes, hostileText, numbersFrom } from "./hostile-inputs.ts";
 
-// Reads hostile inputs and prints what was found: `npm run fuzz -- --runs 10000 --seed 7`. Each
-// input may be refused, and may take some steps for each of its characters; anything else is told
-// with the input, and ends with 1.
+// Reads hostile inputs and prints its findings: `npm run fuzz -- --runs 10000 --seed 7`. An input
+// may be rejected, and may take some steps for each of its characters; for anything else this
+// prints the input, and exits with 1.
 
 const { values } = parseArgs({
   options: { runs: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } },

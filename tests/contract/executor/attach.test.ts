@@ -36,7 +36,7 @@ async function reopen(
   own.executor = await own.bed.open(over);
 }
 
-/** A client of a run, with what it was told. */
+/** A client of a run, with the messages that it received. */
 class Client {
   readonly run: AttachedRun;
   started: number | undefined;
@@ -174,7 +174,7 @@ describeLauncher("native", "a client is the standard input, native launcher", ()
     expect((await readAll(own.executor, ID, "stderr")).text).toContain("/nowhere/tool: No such");
   });
 
-  test("an agent without the program starts nothing, and says what is missing", async () => {
+  test("an agent without the program starts nothing, and names the missing program", async () => {
     await reopen(own, { attaches: false });
     expect("attach" in own.executor).toBe(false);
     own.executor.start(attached("stdin", "cat"));
@@ -221,7 +221,7 @@ describeLauncher("native", "a client is the terminal, native launcher", () => {
     expect((await readAll(own.executor, ID, "stdout")).text).toBe(client.output.slice(0, 1_000));
   });
 
-  test("a client that comes back sees what it missed", async () => {
+  test("a client that reconnects sees the output that it missed", async () => {
     own.executor.start(attached("terminal", "echo first; read a; echo got $a; read b"));
     const first = new Client(own.executor);
     await first.shows("first\r\n");

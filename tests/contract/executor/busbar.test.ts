@@ -91,7 +91,7 @@ describe("what the contract does not say", () => {
     });
   });
 
-  test("a run whose submission nobody remembers is not a second job", async () => {
+  test("a run whose submission is not recorded does not become a second job", async () => {
     bed = makeBed();
     executor = await bed.open();
     const request = aRequest(sampleProcesses.counting("once"));

@@ -139,7 +139,7 @@ export function describeExecutorContract(
       expect((await readAll(executor, ID, "stdout")).text).toBe("a");
     });
 
-    test("a new executor finds what is running and hears its end", async () => {
+    test("a new executor finds active runs and reports their ends", async () => {
       const first = await open();
       first.start(aRequest(work.counting("once")));
       await firstOutput(first);
@@ -157,7 +157,7 @@ export function describeExecutorContract(
       expect((await readAll(second, ID, "stdout")).text).toBe("once\n");
     });
 
-    test("a new executor knows what ended before and while nobody watched", async () => {
+    test("a new executor knows runs that ended before it and while none was open", async () => {
       const first = await open();
       const other: RunId = { jobId: 2, index: 7, attempt: 2 };
       first.start(aRequest(work.exiting(4)));
@@ -187,7 +187,7 @@ export function describeExecutorContract(
       expect(executor.known()).toEqual([]);
     });
 
-    test("a run is not forgotten while it runs", async () => {
+    test("a run is not dropped while it is active", async () => {
       const executor = await open();
       executor.start(aRequest(work.endless()));
       executor.forget(ID);
@@ -198,7 +198,7 @@ export function describeExecutorContract(
       await endOfRun(executor, ID);
     });
 
-    test("a forgotten run is unknown, also to the next executor; its output may stay", async () => {
+    test("a dropped run is unknown, also to the next executor; its output may stay", async () => {
       const first = await open();
       first.start(aRequest(work.printing("kept", "")));
       await endOfRun(first, ID);

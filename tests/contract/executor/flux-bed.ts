@@ -27,7 +27,7 @@ export interface FluxBed {
 export interface StandIn extends FluxBed {
   break(how: "down" | "hang" | "refuse" | "hold" | "mute" | "picky", text?: string): void;
   mend(): void;
-  /** Forgets all jobs, as after a crash; their processes go on. */
+  /** Loses all jobs, as after a crash; their processes continue. */
   crash(): void;
   /** How it was called, but for looking at jobs. */
   calls(): readonly (readonly string[])[];

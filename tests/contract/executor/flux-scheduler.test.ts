@@ -82,7 +82,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       scheduler = createFluxScheduler(createFluxCommand({ env: bed.env }));
     });
 
-    test("a job runs where it was told to, and its code and output are known", async () => {
+    test("a job runs in its directory, and its code and output are known", async () => {
       const { job, id } = await only("pwd; echo bad >&2; exit 3");
       const { end, startedAtMs, endedAtMs } = await endOf(scheduler, id);
       expect(end).toEqual({ kind: "exited", exitCode: 3 });
@@ -288,7 +288,7 @@ describe("a Flux that does not do as it should", () => {
     }
   });
 
-  test("a refusal is told in Flux's own words", async () => {
+  test("a rejection has Flux's own words", async () => {
     const scheduler = open();
     standIn.break("refuse", "unsatisfiable request");
     await expect(submitOne(scheduler, jobIn(standIn.directory, "true"))).rejects.toMatchObject({
@@ -297,7 +297,7 @@ describe("a Flux that does not do as it should", () => {
     });
   });
 
-  test("many jobs are one command, and what it refuses is tried alone", async () => {
+  test("many jobs are one command, and rejected ones are tried alone", async () => {
     const scheduler = open();
     const jobs = Array.from({ length: 4 }, () => jobIn(standIn.directory, "true"));
     expect((await scheduler.submitAll(jobs)).map(({ kind }) => kind)).toEqual(

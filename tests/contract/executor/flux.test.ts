@@ -68,7 +68,7 @@ describeExecutorContract(
   },
 );
 
-test("a submission of which no answer came is found again, and not made twice", async () => {
+test("a submission without an answer is found again, and not made twice", async () => {
   const standIn = makeStandIn();
   const executor = await open(standIn, { timeoutMs: 1_500 });
   try {
@@ -98,7 +98,7 @@ test("a submission of which no answer came is found again, and not made twice", 
   }
 });
 
-describe("a Flux that has forgotten its jobs, whose processes go on", () => {
+describe("a Flux that has lost its jobs, whose processes continue", () => {
   const ID = { jobId: 1, index: 0, attempt: 1 };
   let standIn: StandIn;
   let executor: Executor;
@@ -138,7 +138,7 @@ describe("a Flux that has forgotten its jobs, whose processes go on", () => {
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
   });
 
-  test("a stop ends its processes before it is told", async () => {
+  test("a stop ends its processes before it is reported", async () => {
     await startAndCrash('trap "" TERM; touch "$1/began"; while :; do sleep 0.1; done');
     executor.stop(ID);
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });

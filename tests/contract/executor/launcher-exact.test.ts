@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { encodeLaunch } from "../../../src/agent/executors/process/launchers/launch-frame.ts";
 import { LAUNCHER, PERLS } from "../../../src/agent/executors/process/launchers/launcher-script.ts";
 
-// Strings of JavaScript cannot hold every byte, so these tests speak to a launcher themselves.
+// Strings of JavaScript cannot hold every byte, so these tests write to a launcher directly.
 
 const PRINT_ALL =
   'binmode STDOUT; print "$_\\0" for @ARGV; print "\\0"; ' +
@@ -116,7 +116,7 @@ const string = text.map((parts) => Buffer.from(parts.join("").replaceAll("\0", "
 const part = fc.oneof(bytes, string);
 const name = fc.stringMatching(/^T[A-Za-z0-9_.-]{1,8}$/);
 
-describe("a launcher hands over every byte", () => {
+describe("a launcher passes every byte on", () => {
   test("arguments and values of variables, whatever bytes, in UTF-8 or not", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 6 }), part, name, async (argv, value, key) => {
@@ -131,7 +131,7 @@ describe("a launcher hands over every byte", () => {
     );
   });
 
-  test("what one command was given, the next of the same lane is not", async () => {
+  test("a command does not inherit the values of the previous one in its lane", async () => {
     await echo([], [Buffer.from("TBASE=mine"), Buffer.from("TOTHER=x")]);
     const { env } = await echo([], []);
     expect(env).toEqual([Buffer.from("TBASE=\xff\xfe", "latin1")]);

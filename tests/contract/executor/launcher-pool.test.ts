@@ -93,7 +93,7 @@ test("a slow launcher is waited for: none is replaced, nothing reads as running,
   for (const jobId of jobs) setup.start(jobId, `echo ${jobId} >>${setup.path("executed")}`);
   await new Promise((resolve) => setTimeout(resolve, limits.claimTimeoutMs + 500));
   expect(jobs.filter((jobId) => reportFor(setup.executor, idOf(jobId)) !== undefined)).toEqual([]);
-  setup.executor.stop(idOf(50)); // it was not handed to any lane
+  setup.executor.stop(idOf(50)); // no lane has it
   expect((await endOfRun(setup.executor, idOf(50))).end.kind).toBe("stopped");
   for (const pid of pids) kill(pid, "SIGCONT");
   for (const jobId of jobs.slice(0, 49)) await endOfRun(setup.executor, idOf(jobId));
@@ -107,7 +107,7 @@ describe("a launcher that does not answer for very long", () => {
     setup.executor = await setup.bed.open({ launcherStallMs: 500 });
   });
 
-  test("is given up, not killed, and what it was asked is done once", async () => {
+  test("is given up, not killed, and its launches run once", async () => {
     await setup.warmUp();
     const stopped = [...setup.bed.helpers("launcher"), ...setup.bed.helpers("lane")];
     for (const pid of stopped) kill(pid, "SIGSTOP");
@@ -175,7 +175,7 @@ test("TERM to launchers and lanes does not end them: exit codes are not lost", a
   expect(setup.bed.helpers("launcher").length).toBe(2);
 });
 
-test("lanes that nobody needs any more are let go", async () => {
+test("lanes that are no longer needed are ended", async () => {
   const ids = Array.from({ length: 80 }, (_, index) => idOf(index + 1));
   const wait = setup.waitFor("go");
   for (const id of ids) setup.executor.start(aRequest(shell(wait), { id }));
@@ -188,7 +188,7 @@ test("lanes that nobody needs any more are let go", async () => {
   await eventually(() => setup.bed.helpers("lane").length <= kept, { what: "the others to end" });
 });
 
-test("death by INT and PIPE is told from exits with 130 and 141", () => expectSignalsApart(setup));
+test("death by INT and PIPE is distinguished from exits with 130 and 141", () => expectSignalsApart(setup));
 
 describe("directories that are used again", () => {
   // With the time of its birth: the number of one that is gone is soon given to another.

@@ -136,7 +136,7 @@ describeLauncher("native", "launchers in C", () => {
       expect(setup.bed.helpers("launcher")).toEqual(pids);
     });
 
-    test("do not hold up a stop: what was not handed over ends at once, the rest never begins", async () => {
+    test("do not hold up a stop: runs that no launcher has end at once, the rest never begins", async () => {
       const pids = await setup.warmUp();
       for (const pid of pids) kill(pid, "SIGSTOP");
       const ids = Array.from({ length: 100 }, (_, index) => idOf(index + 1));
@@ -215,7 +215,7 @@ describeLauncher("native", "launchers in C", () => {
     expect((await endOfRun(setup.executor, idOf(1))).end).toEqual(exited(3));
   });
 
-  test("death by INT and PIPE is told from exits with 130 and 141", () =>
+  test("death by INT and PIPE is distinguished from exits with 130 and 141", () =>
     expectSignalsApart(setup));
 
   test("a daemon of an earlier run cannot write into the output of a later one", () =>

@@ -54,7 +54,7 @@ describeContainers("a container", (world) => {
     expect(stdout).toMatch(/\n0\n$/);
   });
 
-  test("writes to a root of its own: neither another run nor the image sees it", async () => {
+  test("writes to a root of its own: other runs and the image do not see it", async () => {
     const first = await runs.inside("echo mine >/etc/passwd; echo x >/new; cat /new");
     expect([first.end, first.stdout]).toEqual([SUCCESS, "x\n"]);
     const second = await runs.inside("ls /new 2>&1; head -n 1 /etc/passwd");

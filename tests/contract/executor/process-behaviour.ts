@@ -26,7 +26,7 @@ export const sampleProcesses: SampleWork = {
   counting: (line) => shell('echo "$1"; exec sleep 1000', line),
 };
 
-/** How commands run, whoever starts them: what reaches them, and what is told of their ends. */
+/** How commands run, with any starter: their input, and the reports of their ends. */
 export function describeProcesses<Bed extends ExecutorBed & { readonly directory: string }>({
   makeBed,
   open,
@@ -38,7 +38,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
   readonly open: (bed: Bed, env: Readonly<Record<string, string | undefined>>) => Promise<Executor>;
   /** The PATH that its programs are found by; default: that of the tests. */
   readonly path?: string | undefined;
-  /** What is said of a working directory that cannot be, and what else differs. */
+  /** The message for an impossible working directory, and other differences. */
   readonly words: {
     missing(path: string): string;
     noDirectory(path: string): string;
@@ -72,7 +72,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
     return { id, end, startedAtMs, stdout: stdout.text, stderr: stderr.text };
   }
 
-  describe("exit codes and signals are told apart", () => {
+  describe("exit codes and signals are distinguished", () => {
     const exit = (exitCode: number): RunEnd => ({ kind: "exited", exitCode });
     const signal = (name: string): RunEnd => ({ kind: "signalled", signal: name });
     const cases: readonly [text: string, end: RunEnd][] = [

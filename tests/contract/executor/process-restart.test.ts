@@ -350,7 +350,7 @@ describeLaunchers("agents come and go", (launcher) => {
   });
 
   describe("after a restart of the machine", () => {
-    test("what was running has vanished; what had ended keeps its end; what never began is free", async () => {
+    test("a running run has vanished; an ended one keeps its end; one that never began may start", async () => {
       const host = await openHost();
       const ended = { jobId: 2, index: 0, attempt: 1 };
       const begun = { jobId: 3, index: 0, attempt: 1 };

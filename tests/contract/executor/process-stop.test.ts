@@ -176,7 +176,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(await none).toEqual({ data: new Uint8Array(), eof: true, truncated: false });
     });
 
-    test("outputs of forgotten runs are bounded by count, bytes and age; the oldest go", async () => {
+    test("outputs of dropped runs are bounded by count, bytes and age; the oldest are removed", async () => {
       await own.executor.close();
       let nowMs = Date.now();
       const clock = {
@@ -254,7 +254,7 @@ describeLaunchers("stop and output", (launcher) => {
     });
   });
 
-  test("hundreds at once end, and leave neither descriptors nor processes", async () => {
+  test("hundreds at once end, and leave no descriptors or processes", async () => {
     const descriptors = () => readdirSync("/proc/self/fd").length;
     own.executor.start(aRequest({ kind: "command", argv: ["true"] }));
     await endOfRun(own.executor, ID); // by now whatever stays open is open

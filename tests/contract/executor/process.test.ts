@@ -113,7 +113,7 @@ describeLaunchers("processes", (launcher) => {
     }
   });
 
-  test("an output that was removed is told with when and why", async () => {
+  test("an error for a removed output says when and why", async () => {
     const bed = makeBed();
     const executor = await bed.open({ keptBounds: { runsMax: 1, bytesMax: 1e6, ageMsMax: 1e6 } });
     try {

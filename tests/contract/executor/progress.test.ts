@@ -90,7 +90,7 @@ echo "40 last word" >&3`);
     expect(told).toEqual([]);
   });
 
-  test("what it wrote while no agent was there is read by the next one", async () => {
+  test("the next agent reads progress that was written while no agent ran", async () => {
     script(`echo "10" > "$BUSBAR_PROGRESS_FILE"
 ${until("a")}
 echo "60 alone" > "$BUSBAR_PROGRESS_FILE"
@@ -161,7 +161,7 @@ rm -f "$BUSBAR_PROGRESS_FILE"`);
     expect((await ends()).progress).toEqual({ percent: 20, message: "still here" });
   });
 
-  test("files that an earlier life left of nobody are removed", async () => {
+  test("files of an earlier process that belong to no run are removed", async () => {
     await executor.close();
     mkdirSync(join(bed.directory, "progress"));
     writeFileSync(join(bed.directory, "progress", "5.0.1"), "50\n");
@@ -205,7 +205,7 @@ describe("what killed agents left in shared memory", () => {
     return path;
   };
 
-  test("goes when nobody can need it, and nothing else does", () => {
+  test("is removed when no agent can need it, and nothing else is", () => {
     const memory = join(bed.directory, "memory");
     mkdirSync(memory);
     const data = bed.directory;

@@ -96,7 +96,7 @@ test("a far machine is a node with its address, its amounts and its labels", asy
   });
 });
 
-test("it runs what is placed on it, and it alone", async () => {
+test("it runs the tasks that are placed on it, and no other node does", async () => {
   attach(new ToldShell());
   await become({ "gs-blue": "connected" });
   const spec = { command: ["sh", "-c", 'echo "$BUSBAR_NODE"'], placement: { node: "gs-blue" } };
@@ -115,7 +115,7 @@ test("it runs what is placed on it, and it alone", async () => {
   expect(readdirSync(join(disk, "gs-blue"))).toContain(`${id}.0.1.state`);
 });
 
-test("it is the same node when its program connects anew, and after a restart of the server", async () => {
+test("it is the same node when its program reconnects, and after a restart of the server", async () => {
   const first = new ToldShell();
   attach(first);
   await become({ "gs-blue": "connected" });
@@ -146,7 +146,7 @@ test("a second program on the machine is a second node; a second machine of its 
   expect(await nodes()).toMatchObject({ "gs-blue": "disconnected", "gs-blue-2": "disconnected" });
 });
 
-test("a machine that cannot run tasks is told why", async () => {
+test("a machine that cannot run tasks receives the reason", async () => {
   const shell = new ToldShell({ missing: "setsid" });
   const told: unknown[] = [];
   const close = shell.close.bind(shell);

@@ -80,13 +80,13 @@ export interface RemoteBed extends ExecutorBed {
   readonly directory: string;
   /** Of the executor that was opened last. */
   shell(): LocalShell;
-  /** `env` is that of the program that is spoken to. */
+  /** `env` is that of the worker's program. */
   open(
     over?: Partial<RemoteExecutorOptions> & {
       readonly env?: Readonly<Record<string, string | undefined>>;
     },
   ): Promise<Executor>;
-  /** The pid of who waits for the command of a run. */
+  /** The pid of the wrapper of a run. */
   wrapperOf(key: string): number | undefined;
   processes(): number[];
 }

@@ -115,7 +115,7 @@ for (const path of shells) {
       expect(times).toEqual(times.toSorted((a, b) => a - b));
     });
 
-    test("a long one delays neither the ends before it, nor those behind it", async () => {
+    test("a long one does not delay the ends before it or behind it", async () => {
       const marks = join(bed.directory, "marks");
       const mark = shell('echo x >>"$1"', marks);
       const held = new Held(await open(), [shell("exit 4"), shell("sleep 1000"), mark]);
@@ -134,7 +134,7 @@ for (const path of shells) {
       await eventually(() => shut().length === 0, { what: "the chain to be cleared away" });
     });
 
-    test("what was taken back does not begin when its turn comes", async () => {
+    test("a withdrawn run does not begin when its turn comes", async () => {
       const [gate, marks] = ["gate", "marks"].map((name) => join(bed.directory, name));
       const wait = shell('while [ ! -e "$1" ]; do sleep 0.05; done; exit 8', gate ?? "");
       const held = new Held(await open(), [wait, shell('echo x >>"$1"', marks ?? "")]);
@@ -178,7 +178,7 @@ describe("runs in one command", () => {
     expect(ends).toEqual(["1.0.1", "2.0.1", "3.0.1"]);
   });
 
-  test("who waits for them is killed: one has vanished, the next runs once", async () => {
+  test("their wrapper is killed: one has vanished, the next runs once", async () => {
     const marks = join(bed.directory, "marks");
     const held = new Held(await open(), [shell("sleep 1000"), shell('echo x >>"$1"', marks)]);
     await eventually(() => bed.processes().length >= 2, { what: "its processes" });
@@ -211,7 +211,7 @@ describe("runs in one command", () => {
     expect(await held.text(2)).toBe("");
   });
 
-  test("the next executor finds what has begun, and nothing else begins", async () => {
+  test("the next executor finds the runs that have begun, and no other begins", async () => {
     const marks = join(bed.directory, "marks");
     const works = [shell("sleep 1000"), shell('echo x >>"$1"', marks)];
     const held = new Held(await open(), works);

@@ -110,7 +110,7 @@ describe("a far end that cannot be relied on", () => {
     expect((await readAll(executor, ID, "stdout")).text).toBe("");
   });
 
-  test("a wrapper that was killed: what it left is ended, and the run has vanished", async () => {
+  test("a killed wrapper: its leftover processes are ended, and the run has vanished", async () => {
     const executor = await open();
     executor.start(aRequest(shell("sleep 1000 & sleep 1000")));
     await eventually(() => bed.processes().length >= 3, { what: "its processes" });
@@ -122,7 +122,7 @@ describe("a far end that cannot be relied on", () => {
     expect(reportFor(next, ID)).toEqual(reportFor(executor, ID));
   });
 
-  test("a run that was claimed is given time to say who it is, and then given up", async () => {
+  test("a claimed run gets time to record its process, and is then given up", async () => {
     const path = join(bed.directory, "1.0.1.state");
     writeFileSync(path, "");
     const opening = open({ clock: realClock });
@@ -165,14 +165,14 @@ describe("a far end that cannot be relied on", () => {
     expect(end).toMatchObject({ kind: "node-fault" });
   });
 
-  test("what starts runs is put there again when somebody has cleared it away", async () => {
+  test("the start script is installed again when it was removed", async () => {
     const executor = await open();
     for (const name of readdirSync(bed.directory)) rmSync(join(bed.directory, name));
     executor.start(aRequest(shell("exit 6")));
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 6 });
   });
 
-  test("stop ends what has left its group, and what ignores TERM after its grace", async () => {
+  test("stop ends processes that have left their group, and after the grace period those that ignore TERM", async () => {
     const executor = await open({ clock: realClock });
     const text = `trap '' TERM
       perl -e 'setpgrp; exec "sleep", "1000"' & perl -e '$| = 1; setpgrp; print "up"; sleep 1000' &
@@ -274,7 +274,7 @@ describe("a far end that cannot be relied on", () => {
     expect(await pwd(6, "true")).toBe(spare);
   });
 
-  test("old directories that nobody works in are removed, others stay", async () => {
+  test("old directories without a process in them are removed, others stay", async () => {
     const executor = await open();
     executor.start(aRequest(shell("sleep 1000")));
     const own = join(bed.directory, "work.1.1");
@@ -291,7 +291,7 @@ describe("a far end that cannot be relied on", () => {
     expect(left.toSorted()).toEqual(["work.1.1", "work.new.1"]);
   });
 
-  test("how an output begins is told with the end", async () => {
+  test("the end carries the beginning of the output", async () => {
     const told: [RunId, string, string][] = [];
     const executor = await open({
       onHeads: (id, { stdout, stderr }) =>

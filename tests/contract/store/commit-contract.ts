@@ -30,7 +30,7 @@ export function describeCommits(contract: StoreContract): void {
     );
 
     test(
-      "batches commit in the order of the calls, also when nobody waits for the last one",
+      "batches commit in the order of the calls, also when no caller waits for the last one",
       withStore(contract, async (store, reopen) => {
         const resolved: number[] = [];
         const commits = Array.from({ length: 50 }, async (_, index) => {
@@ -39,7 +39,7 @@ export function describeCommits(contract: StoreContract): void {
           resolved.push(store.revision());
         });
         await Promise.all(commits);
-        // Several may become durable at once; none is told before an earlier one.
+        // Several may become durable at once; none resolves before an earlier one.
         expect(resolved.toSorted((a, b) => a - b)).toEqual(resolved);
         const rows = await loadAll(await reopen());
         expect(rows.find(({ key }) => key === "shared")).toEqual({
@@ -64,7 +64,7 @@ export function describeCommits(contract: StoreContract): void {
     );
 
     test(
-      "deleting removes a row, and deleting what is not there is fine",
+      "deleting removes a row, and deleting a missing row is no error",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 1, writes: [put("a", "1"), put("b", "1"), del("never")] });
         await store.commit({ revision: 2, writes: [del("a"), del("a2")] });
@@ -207,7 +207,7 @@ export function describeFailures(contract: StoreContract): void {
     );
 
     test(
-      "after a failed commit everything fails, what was waiting too, until it is opened again",
+      "after a failed commit every call fails, pending ones too, until the store is opened again",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 1, writes: [put("a", "1")] });
         const calls = [

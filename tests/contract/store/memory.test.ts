@@ -49,7 +49,7 @@ describe("memory store: made to misbehave", () => {
     expect(disk.revision).toBe(0);
   });
 
-  test("a crash loses what was not durable, and frees the disk", async () => {
+  test("a crash loses batches that are not durable, and frees the disk", async () => {
     const disk = new MemoryDisk();
     const slow = Promise.withResolvers<void>();
     const store = createMemoryStore(disk, {

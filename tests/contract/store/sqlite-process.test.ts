@@ -24,7 +24,7 @@ describe("sqlite store: several processes", () => {
       } finally {
         await holder.kill();
       }
-      await withSqlite(data, loadAll); // the pid file is still there, and stops nobody
+      await withSqlite(data, loadAll); // the pid file is still there, and does not stop the next process
     }));
 
   test("a second store in the same process is refused, and does not drop the first one's lock", () =>

@@ -61,7 +61,7 @@ describe("sqlite store: a database older than its record", () => {
     { what: "the log", damage: (log: string) => rmSync(log) },
   ];
   for (const { what, damage } of damages) {
-    test(`${what} is missed, with what was acknowledged, and nothing is touched`, () =>
+    test(`${what} is detected as missing, with the acknowledged revision, and nothing is changed`, () =>
       withDirectory(async (data) => {
         const acknowledged = await fillAndKill(data);
         const log = at(data, "busbar.db-wal");
@@ -93,7 +93,7 @@ describe("sqlite store: a database older than its record", () => {
       });
     }));
 
-  test("another history with the same revision is told apart", () =>
+  test("another history with the same revision is detected", () =>
     withDirectory(async (data) => {
       await withSqlite(data, (store) => store.commit({ revision: 1, writes: [put("a", "1")] }));
       await cp(at(data, "busbar.db"), at(data, "old"));
@@ -152,7 +152,7 @@ describe("sqlite store: its record", () => {
       });
     }));
 
-  test("a database that is gone is not made anew beside its record", () =>
+  test("a missing database is not created again beside its record", () =>
     withDirectory(async (data) => {
       await open(data);
       await rm(at(data, "busbar.db"));
@@ -170,7 +170,7 @@ describe("sqlite store: its record", () => {
       if (read.kind !== "read") throw new Error(read.kind);
       const intended = { revision: 3, rows: 2, digest: 9 };
       const cut = { ...read.state, intended, lastId: 8 };
-      writeNewRecord(data, cut); // the process was killed: it is known that nobody had an answer
+      writeNewRecord(data, cut); // the process was killed: it is certain that no client had an answer
       await withSqlite(data, (store) => Promise.resolve(expect(store.revision()).toBe(1)));
       writeNewRecord(data, { ...cut, boot: `not ${bootId()}`.slice(0, 36) });
       await withSqlite(data, async (store) => {
@@ -228,7 +228,7 @@ describe("sqlite store: any flipped byte", () => {
           }
         }
         expect(outcomes.refused).toBeGreaterThan(FLIPS / 4);
-        expect(outcomes.whole).toBeGreaterThan(0); // bytes that nobody reads
+        expect(outcomes.whole).toBeGreaterThan(0); // bytes that are never read
       }),
     );
   }

@@ -44,7 +44,7 @@ function snapshot(data: string): Record<string, Buffer> {
 }
 
 describe("recover", () => {
-  test("shows what is lost and changes nothing; accepted, it goes on beyond all of it", () =>
+  test("shows the loss and changes nothing; once accepted, it continues beyond all lost revisions", () =>
     withDirectory(async (data) => {
       await fill(data);
       truncateSync(log(data), Math.floor(statSync(log(data)).size / 2));
@@ -114,7 +114,7 @@ describe("recover", () => {
       expect(rows.map(({ key }) => key)).toEqual(["group/a"]);
     }));
 
-  test("without a record it goes on far beyond what is there", () =>
+  test("without a record it continues far beyond the last revision found", () =>
     withDirectory(async (data) => {
       await fill(data);
       rmSync(join(data, "busbar.record"));

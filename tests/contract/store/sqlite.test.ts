@@ -125,7 +125,7 @@ describe("sqlite store: its thread", () => {
     { how: "throws", script: "throw new Error('boom')" },
   ];
   for (const { how, script } of crashes) {
-    test(`a thread that ${how} rejects what waits and what comes later`, async () => {
+    test(`a thread that ${how} rejects pending and later calls`, async () => {
       const store = await openOver(`${opens} parentPort.on("message", () => { ${script}; });`);
       const commits = [2, 3].map((revision) => store.commit({ revision, writes: [] }));
       for (const result of await Promise.allSettled(commits)) {
@@ -143,7 +143,7 @@ describe("sqlite store: its thread", () => {
     });
   }
 
-  test("nothing is written after a failure, also not what was on its way", () =>
+  test("nothing is written after a failure, including batches under way", () =>
     withDirectory(async (data) => {
       await withSqlite(data, async (store) => {
         await store.commit({ revision: 1, writes: [put("a", "1")] });

@@ -8,7 +8,7 @@ const missing = whyNoSlurm();
 const CPUS = 16;
 const OVER_SLURM = { executor: "slurm" };
 
-describe.skipIf(missing !== undefined)("an agent that speaks for a real Slurm", () => {
+describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () => {
   let slurm: Slurm;
   let site: ClusterSite;
   beforeAll(async () => {
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)("an agent that speaks for a real Slurm", 
     const told = `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.5`;
     const id = await site.submit(...flags, "--", "sh", "-c", told);
     for (let round = 0; round < 8 && site.lines("ran").length < count; round++) {
-      // Those that were handed over go on without an agent: they may all have run by now.
+      // Jobs that Slurm has continue without an agent: they may all have run by now.
       const before = Math.min(site.lines("ran").length, count - 1);
       const agent = site.startSpeaker("blue", OVER_SLURM, "--no-discovery");
       await eventually(() => site.lines("ran").length > before || agent.isOver, {

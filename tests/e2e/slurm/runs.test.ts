@@ -26,8 +26,8 @@ describe("runs on a real Slurm", () => {
   let count = 0;
 
   beforeAll(async () => {
-    // It forgets ended jobs after two seconds, and kills what ignores TERM after five minutes: no test
-    // waits for that.
+    // It drops ended jobs after two seconds, and kills processes that ignore TERM after five minutes: no
+    // test waits for that.
     slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=300"] });
   });
   afterAll(async () => {
@@ -67,7 +67,7 @@ describe("runs on a real Slurm", () => {
     ["kill -INT $$", { kind: "signalled", signal: "SIGINT" }],
   ];
   for (const [text, end] of ends) {
-    test(`${text} is told as it is`, async () => {
+    test(`${text} is reported exactly`, async () => {
       expect((await run(script(text))).end).toEqual(end);
     });
   }
@@ -95,7 +95,7 @@ describe("runs on a real Slurm", () => {
     });
   });
 
-  test("each process of what was asked for runs the command", async () => {
+  test("each requested process runs the command", async () => {
     const core = tree("core", 2);
     const request = [[{ ...tree("slot", 3), isSlot: true, with: [core] }]];
     const { end, stdout } = await run(script('echo "$SLURM_PROCID of $SLURM_NTASKS"'), { request });
@@ -158,7 +158,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     await allGo();
   });
 
-  test("a Slurm that has forgotten its jobs: none runs twice, each is told as it ended", async () => {
+  test("a Slurm that has lost its jobs: none runs twice, each is reported as it ended", async () => {
     const id = start(script("echo hi; sleep 8; exit 5"));
     const deaf = start(script("trap '' TERM; echo hi; while :; do sleep 1; done"));
     for (const each of [id, deaf]) {
@@ -167,7 +167,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     await slurm.stopController();
     await slurm.startController("-c");
     executor.stop(deaf);
-    // Slurm itself ends what it finds on its nodes and knows nothing of.
+    // Slurm itself ends processes on its nodes that it does not know.
     const { end } = await endOfRun(executor, id);
     expect(["vanished", "exited", "signalled"]).toContain(end.kind);
     expect(commandsIn(`${bed.directory}/runs/${id.jobId}.0.1/`)).toEqual([]);
@@ -200,7 +200,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     return Buffer.from(part.data).toString();
   };
 
-  test("what waits in Slurm's queue can be stopped, and never began", async () => {
+  test("a run in Slurm's queue can be stopped, and never began", async () => {
     const needs = { cpu: 64_000 };
     await eventually(isRunning(start(script("sleep 100"), { needs })), { what: "one to run" });
     const id = start(script("true"), { needs });
@@ -222,14 +222,14 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     count += 1;
   });
 
-  test("one that is cancelled by somebody else is no success and no loss", async () => {
+  test("a job that another user cancels is no success and no loss", async () => {
     const id = start(script("sleep 100"));
     await eventually(isRunning(id), { what: "it to run" });
     slurm.run("scancel", jobId());
     expect((await endOfRun(executor, id)).end).toEqual({ kind: "signalled", signal: "SIGTERM" });
   });
 
-  test("while the controller is away nothing ends; when it is back all is told", async () => {
+  test("while the controller is away nothing ends; when it is back all ends are reported", async () => {
     const ended = start(script("sleep 1; echo done"));
     await eventually(isRunning(ended), { what: "it to run" });
     await slurm.stopController();
@@ -245,7 +245,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
   const exitsIn = (directory: string): number =>
     [count - 1].filter((job) => existsSync(join(directory, `runs/${job}.0.1/exit`))).length;
 
-  test("what Slurm has forgotten is told by what the script left", async () => {
+  test("the files of a job show its end when Slurm has no record of it", async () => {
     const id = start(script("sleep 1; exit 4"));
     await eventually(isRunning(id), { what: "it to run" });
     await executor.close();
@@ -294,7 +294,7 @@ tasks:
     });
   });
 
-  test("outputs of ended runs can be read after they were forgotten", async () => {
+  test("outputs of ended runs can be read after the runs were dropped", async () => {
     const id = start(script("echo kept"));
     await endOfRun(executor, id);
     executor.forget(id);
