@@ -36,7 +36,7 @@ test("Hello carries the node's power for shares; the agent sends changes at most
   expect(told.length).toBeGreaterThanOrEqual(2);
 });
 
-test("an agent without power says nothing of it, and older servers hear nothing", async () => {
+test("an agent without power sends none, and older servers receive none", async () => {
   await bed.welcomed();
   expect(bed.server.last.all("hello")[0]?.power).toBeUndefined();
   bed.agent.powerChanged();
@@ -44,7 +44,7 @@ test("an agent without power says nothing of it, and older servers hear nothing"
   expect(bed.server.last.all("power")).toEqual([]);
 });
 
-test("the executor hears how much energy a share is, and its command too", async () => {
+test("the executor receives the energy of a share, and its command too", async () => {
   await bed.welcomed();
   const spec = { job: 7, argv: ["work"], arraySize: 0 };
   const shares = [{ id: wire(run(7)), wattSeconds: 400 }];

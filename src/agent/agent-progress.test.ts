@@ -57,7 +57,7 @@ test("a new session sends the progress of active runs again; an end carries the 
   expect(ended?.event.value).toMatchObject({ progress });
 });
 
-test("an older server hears nothing of it", async () => {
+test("an older server receives no progress", async () => {
   bed.start();
   bed.server.last.welcome(true, false);
   bed.sendStarts(7, [run(7)]);

@@ -34,7 +34,7 @@ describe("an agent that cannot start anything", () => {
     expect(health()).toEqual(["disk full", "still full", ""]);
   });
 
-  test("gives back at once what still comes, and its executor never hears of it", async () => {
+  test("returns later starts at once, and its executor never receives them", async () => {
     await bed.welcomed();
     bed.executor.sickness = "full";
     bed.executor.report(run(1), fault("full"));
@@ -63,7 +63,7 @@ describe("an agent that cannot start anything", () => {
     expect(health()).toEqual([]);
   });
 
-  test("does not tell servers that do not want to know", async () => {
+  test("sends no health to servers that do not ask for it", async () => {
     bed.start();
     bed.server.last.welcome(false);
     await settle();

@@ -36,7 +36,7 @@ export function canonical({ graph: document, subsystems }: ClusterDescription): 
   };
 }
 
-/** The graph with the name of the agent that tells it. */
+/** The graph with the name of the agent that registers it. */
 export function marked(
   { graph, subsystems }: ClusterDescription,
   { name, fingerprint }: AgentIdentity,

@@ -21,7 +21,7 @@ export interface OpenedExecutor {
   readonly executor: Executor;
   /** What its scheduler says of the cluster; undefined: the cluster is this machine. */
   readonly source: ClusterSource | undefined;
-  /** Its edges with power as one node; absent: it has none that it could tell of. */
+  /** Its edges with power as one node; absent: the executor has no edges. */
   readonly edges?: SiteBelow["edges"];
 }
 

@@ -80,7 +80,7 @@ export async function runClusterAgent(
             withSubsystems(discovery.json, { limits: opened.executor.enforced ?? [] }),
             "facts",
           );
-    // Another Busbar tells what its own nodes are like.
+    // Another Busbar describes its own nodes.
     const isFar = options.executor === "busbar";
     const own = opened.source ?? createProcessSource({ ...options, facts, taken });
     const keeper = new ClusterKeeper({
@@ -142,7 +142,7 @@ async function runBoth(
   }
 }
 
-/** Tells agents apart and says nothing of the key. */
+/** Distinguishes agents without revealing the key. */
 const fingerprintOf = (agentKey: string): string =>
   createHash("sha256").update(`graph ${agentKey}`).digest("hex").slice(0, 16);
 

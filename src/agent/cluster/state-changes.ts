@@ -9,9 +9,9 @@ export interface StateChanges {
 }
 
 /**
- * What to tell so that the server's picture of the cluster's state is the wanted one; undefined:
- * nothing. What others told under other keys stays. Free nodes count down between two refreshes, so
- * that not all jobs of a second go to the cluster that was emptiest before it.
+ * The update that makes the server's state of the cluster the wanted one; undefined: none. Keys that other
+ * clients set stay. Free nodes count down between two refreshes, so that not all jobs of a second go to
+ * the cluster that was emptiest before it.
  */
 export function stateChanges(
   { state, counters }: Pick<Cluster, "state" | "counters">,

@@ -84,7 +84,7 @@ describe("taken runs", () => {
     expect([taken.used.runs, executor.started.length]).toEqual([1, 1]);
   });
 
-  test("this machine tells its state, and has nothing beside a run that has the node for itself", async () => {
+  test("this machine reports its state, and has no free capacity beside a run with an exclusive node", async () => {
     const taken = open();
     const source = sourceOf(taken);
     taken.start(request(1, { needs: { cpu: 1_500 } }));

@@ -21,7 +21,7 @@ export class TakenRuns implements Executor {
   #moment = 0;
   #seen: Seen | undefined;
 
-  /** `onChange` hears of each start and each report, after it was noted. */
+  /** Calls `onChange` after each start and each report. */
   constructor(executor: Executor, journal: NeedsJournal, onChange: () => void) {
     this.name = executor.name;
     this.#executor = executor;

@@ -51,7 +51,7 @@ async function start(machine: FakeMachine): Promise<NodeFacts[]> {
 }
 
 describe("discovery", () => {
-  test("what files tell is known at once, what programs tell comes as a change", async () => {
+  test("facts from files are known at once, facts from programs come as a change", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     expect(parseNodeFacts(discovery?.json ?? "", "facts")).toEqual({

@@ -34,7 +34,7 @@ export class KeptSpecs {
     return { file };
   }
 
-  /** Another run needs it, of an earlier life. */
+  /** A run of an earlier process needs it, too. */
   use(spec: KeptSpec): void {
     if ("file" in spec) this.#users.set(spec.file, (this.#users.get(spec.file) ?? 0) + 1);
   }

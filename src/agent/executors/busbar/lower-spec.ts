@@ -135,8 +135,8 @@ function pathOf(before: string | undefined, { cluster, fingerprint }: SiteTerms)
 }
 
 /**
- * Names the run for good: whoever submits it again gets the job that there is. Servers above may be replaced, and
- * count their jobs from 1 again: when the job was submitted there tells them apart.
+ * Identifies the run for good: a second submission returns the existing job. Servers above may be replaced, and
+ * count their jobs from 1 again: the time of submission there distinguishes such jobs.
  */
 export const idempotencyKeyOf = (
   { id: { jobId, index, attempt }, job }: Pick<RunRequest, "id" | "job">,

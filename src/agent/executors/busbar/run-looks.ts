@@ -14,7 +14,7 @@ export interface RunLooksOptions {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   active(): Iterable<SiteRun>;
-  /** Hears what became of it; throws not_found when the Busbar below does not know it. */
+  /** Reads the state of the run's task; throws not_found when the Busbar below does not know it. */
   look(run: SiteRun, taskId: string): Promise<void>;
   onMissing(run: SiteRun): void;
 }

@@ -15,7 +15,7 @@ export interface SiteLedgerOptions {
 
 export type SiteLedger = RunLedger<SiteRun, SiteRunTerms, SiteEntry>;
 
-/** The run ledger of this executor, with what an earlier life left. */
+/** The run ledger of this executor, with the runs of an earlier process. */
 export function openSiteLedger(options: SiteLedgerOptions, specs: KeptSpecs): SiteLedger {
   const { directory, clock, logger, keptBounds } = options;
   const ledger: SiteLedger = new RunLedger({

@@ -172,7 +172,7 @@ describe("the watch", () => {
     expect(ends(runs)).toEqual([[1, "exited"]]);
   });
 
-  test("does not tell of a job that is cancelled before it was placed: a look does", async () => {
+  test("has no event of a job that is cancelled before it was placed: a look finds it", async () => {
     const runs = await open();
     runs.start(aRun(1));
     await clock.pass(10);

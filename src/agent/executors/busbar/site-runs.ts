@@ -35,7 +35,7 @@ const NO_TASKS = { tasks: [] };
 
 type ProgressListener = Parameters<NonNullable<Executor["onProgress"]>>[0];
 
-/** Runs from above, each as a job of the Busbar below, whose watch tells what becomes of them. */
+/** Runs from above, each as a job of the Busbar below, whose watch reports their states. */
 export class SiteRuns {
   readonly #options: SiteRunsOptions;
   readonly #ledger: SiteLedger;

@@ -14,7 +14,7 @@ export interface SiteSourceOptions extends SiteTerms {
   readonly api: SiteApi;
   /** Receives the nodes' power for shares of jobs with energy. */
   readonly power?: Pick<SitePower, "observing" | "notObserved"> | undefined;
-  /** Pull clusters below have something else than when it was last looked: no event of a node tells that. */
+  /** The resources of pull clusters below changed since the last look, for which there is no node event. */
   onShape(): void;
 }
 
@@ -98,7 +98,7 @@ const shapeOf = (clusters: readonly Cluster[]): string =>
     (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value),
   );
 
-/** A cluster whose nodes are all gone has nothing to tell. */
+/** A managed cluster without nodes is left out. */
 const isSomething = ({ kind, nodes }: Cluster): boolean => kind === "pulling" || nodes > 0;
 
 async function describeBelow(api: SiteApi, name: string): Promise<ClusterBelow> {

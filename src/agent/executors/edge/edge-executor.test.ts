@@ -112,7 +112,7 @@ describe("a simulated edge", () => {
     expect(other.reports).toHaveLength(2);
   });
 
-  test("tells its power now and the next change, by the clock", () => {
+  test("reports its power now and the next change, by the clock", () => {
     const { clock, edge } = anEdge("seed:7", 20);
     const { watts, changes = [] } = edge.power();
     expect(watts).toBe(5);

@@ -187,7 +187,7 @@ async function poll(
     const some = ids.slice(at, at + limits.fluxIdsPerCommandMax);
     const answer = await flux(["jobs", "--color=never", "-n", "-o", JOB_FORMAT, ...some]);
     const jobs = linesOf(answer.stdout).flatMap((line) => parseJobLine(line) ?? []);
-    // It may complain of ids that it does not know, and still tell of the others.
+    // It may print errors for unknown ids, and still list the others.
     if (answer.exitCode !== 0 && jobs.length === 0 && !isUnknownOnly(answer)) {
       throw unavailable(answer, "listing jobs");
     }

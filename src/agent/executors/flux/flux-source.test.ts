@@ -80,7 +80,7 @@ describe("free capacity", () => {
   });
 });
 
-test("a source asks Flux, and tells when it does not answer", async () => {
+test("a source asks Flux, and throws when it does not answer", async () => {
   const answers: Record<string, string> = { R, list: "free|16|4|0-2", "-A": "" };
   const source = createFluxSource(
     async ([, word = ""]) => ({ exitCode: 0, stdout: answers[word] ?? "", stderr: "" }),

@@ -114,7 +114,7 @@ export class Containers implements RunContainers {
       throw new Error(`there is no ${source} to mount on this node`);
     }
     const runDirectory = this.#runDirectory(run.key);
-    removeTree(runDirectory); // of an earlier life that did not begin it
+    removeTree(runDirectory); // of an earlier process that did not begin it
     makeDirectory(runDirectory);
     this.#keys.add(run.key);
     writePlan(runDirectory, plan);
@@ -163,7 +163,7 @@ export class Containers implements RunContainers {
     await this.#remover.idle();
   }
 
-  /** What an earlier life found holds as long as nothing it depends on has changed: work may have to start at once. */
+  /** The result of an earlier process stays valid until its inputs change: work may have to start at once. */
   async #look(): Promise<void> {
     const { directory, env, wanted, bootId } = this.#options;
     const programs = findContainerPrograms(env);

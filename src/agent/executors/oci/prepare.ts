@@ -40,7 +40,7 @@ export function failureOf(error: unknown): PreparationFailure {
   return { kind: "could-not-start", message: describeChain(error) };
 }
 
-/** On a full disk even this may fail: then the exit code alone tells. */
+/** On a full disk even this may fail: then only the exit code shows the failure. */
 function writeFailure(runDirectory: string, failure: PreparationFailure): void {
   try {
     writeFileSync(failurePath(runDirectory), JSON.stringify(failure));

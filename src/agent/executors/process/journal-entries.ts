@@ -10,7 +10,7 @@ export type ProcessEntry =
   /** The launch may have waited for its turn since the run was started. */
   | { readonly kind: "begun"; readonly key: string; readonly atMs: number };
 
-/** Reads the entries of an earlier life. */
+/** Reads the entries of an earlier process. */
 export class ProcessReplay implements OwnReplay<ProcessRunTerms, ProcessEntry> {
   #bootId: string | undefined;
 

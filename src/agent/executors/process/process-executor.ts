@@ -51,7 +51,7 @@ export interface ProcessExecutorOptions {
   readonly launcherProgram?: string | undefined;
   /** Whether runs can have a client, where this package has the program for it; default: yes. */
   readonly attaches?: boolean;
-  /** Instead of what `launcher` says. */
+  /** Overrides `launcher`. */
   readonly starter?: ProcessStarter;
   /** Whether processes that left the session of their run are ended with it; default: yes. */
   readonly endsSurvivors?: boolean;

@@ -199,7 +199,7 @@ export class Runs {
     return true;
   }
 
-  /** A run of an earlier life that had not ended. */
+  /** A run of an earlier process that had not ended. */
   #restoreRunning(key: string, terms: ProcessRunTerms, stop: ProcessStop | undefined): ProcessRun {
     const wrapper: Wrapper = { kind: "unknown", sinceMs: this.#options.clock.nowMs() };
     const state = { kind: "running", wrapper, stop } as const;
@@ -240,7 +240,7 @@ export class Runs {
     this.#watch.begin(run);
   }
 
-  /** The starter tells what became of a launch. */
+  /** The starter reports the outcome of a launch. */
   #onGone(run: ProcessRun, gone: Gone): void {
     if (run.state.kind !== "running") return;
     if (gone.kind === "could-not-start" || gone.kind === "node-fault") {
@@ -260,7 +260,7 @@ export class Runs {
     }
   }
 
-  /** The run has ended, or has a wrapper that is not ours to hear of. */
+  /** The run has ended, or has a wrapper that does not report to this process. */
   #lookUp(run: ProcessRun, how: string): void {
     invariant(run.state.kind === "running", "only a running run is looked up");
     const { stop } = run.state;

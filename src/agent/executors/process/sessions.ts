@@ -51,6 +51,6 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {
-    // Gone already, or not ours to signal: the next look tells.
+    // It has ended already, or this user may not signal it: the next poll shows which.
   }
 }

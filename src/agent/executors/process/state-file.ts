@@ -38,7 +38,7 @@ export function readStateFile(directory: string): StateFile | undefined {
   }
 }
 
-/** For a run whose directory was removed by someone else. */
+/** For a run whose directory another program removed. */
 export const lostStateFile = (
   wrapper: WrapperState["wrapper"],
   writtenAtMs: number,

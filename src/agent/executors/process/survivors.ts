@@ -161,6 +161,6 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already, or not ours to signal: the next look tells.
+    // It has ended already, or this user may not signal it: the next poll shows which.
   }
 }

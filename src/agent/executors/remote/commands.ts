@@ -57,7 +57,7 @@ export interface SentRun {
   readonly request: RunRequest;
 }
 
-/** The words that tell of a run. Throws an Error whose message is for people. */
+/** The arguments that describe a run. Throws an Error whose message is for people. */
 export function wordsOf(place: RemotePlace, { key, terms, request }: SentRun): readonly string[] {
   const { pieces, argv } = workOf(request, `${pathOf(place, key)}.script`);
   const { exported, byEnv } = variablesOf(request.env);

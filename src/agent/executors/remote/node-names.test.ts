@@ -103,7 +103,7 @@ test("of two machines of one host name the second adds who it is, whoever comes 
   const other = who("b", { identity: "999999aaaa" });
   await names.claim(who("a"), shell);
   expect(await names.claim(other, others)).toBe("gs-blue-1-999999");
-  // After a restart of the server, the node of the first one tells that it is not the second's.
+  // After a restart of the server, the node of the first one shows that it is not the second's.
   const later = new NodeNames();
   expect(await later.claim(other, others)).toBe("gs-blue-1");
   later.release("gs-blue-1", others);

@@ -49,7 +49,7 @@ export class NodeNames {
     return true;
   }
 
-  /** Ends links that are no more: a far end may be back before its silence was noticed. */
+  /** Ends dead links: a worker may reconnect before the server notices the silence of its old link. */
   async #clear({ process, identity }: Who): Promise<void> {
     const held = [...this.#holders].filter(([, holder]) => holder.identity === identity);
     const checks = held.map(async ([name, holder]) => {

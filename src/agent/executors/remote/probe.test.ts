@@ -91,7 +91,7 @@ describe("this machine", () => {
     rmSync(file);
   });
 
-  test("tells what it is", () => {
+  test("describes itself", () => {
     expect(here.hostname).toBe(hostname());
     expect(here.amounts.cpu).toBeLessThanOrEqual(cpus().length);
     expect(here.amounts.cpu).toBeGreaterThan(0);
@@ -101,7 +101,7 @@ describe("this machine", () => {
     expect(here.place.directory).toMatch(new RegExp(`^/.*/busbar-\\d+/${installation}$`));
   });
 
-  test("tells the same again", () => {
+  test("describes itself the same way again", () => {
     expect(ask()).toEqual(here);
   });
 });

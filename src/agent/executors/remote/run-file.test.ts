@@ -50,7 +50,7 @@ describe("a run's file", () => {
     expect(end("stopping", "overtime")).toEqual({ kind: "time-limit", signal: "SIGTERM" });
   });
 
-  test("tells times by the server's clock and the machine's uptime", () => {
+  test("has times by the server's clock and the machine's uptime", () => {
     const report = parseRunFile([...begun, "ended 12.50 0", "end"], false)?.report;
     expect(report).toMatchObject({ startedAtMs: 5_000, endedAtMs: 7_500 });
     const rebooted = parseRunFile([...begun, "ended 3.00 0", "end"], false)?.report;
@@ -65,7 +65,7 @@ describe("a run's file", () => {
     expect(parseRunFile(["what", "is this"], false)).toBeUndefined();
   });
 
-  test("tells how outputs begin, and how long they are", () => {
+  test("has the beginnings and lengths of outputs", () => {
     const lines = ["stdout 30 61 62 0a", "stderr 2 ff 00", ...begun, "ended 12.50 0", "end"];
     const file = parseRunFile(lines, false);
     expect(file?.bytes).toBe(32);

@@ -58,7 +58,7 @@ export interface RunFile {
   readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
 }
 
-/** Of the lines that the scripts print; undefined: they tell of no run. */
+/** Parses the lines that the scripts print; undefined: they describe no run. */
 export function parseRunFile(lines: readonly string[], isStopped: boolean): RunFile | undefined {
   const terms = parseTerms(lines.find((line) => line.startsWith("terms ")) ?? "");
   if (terms === undefined && !lines.includes("claimed") && !lines.includes("end")) return undefined;

@@ -13,9 +13,9 @@ import type { ChainReply, RemoteRunTerms } from "./run-file.ts";
 import { parseReply } from "./run-file.ts";
 import type { WorkDirectories } from "./work-directories.ts";
 
-/** What happens to runs because of what is heard of their chains. */
+/** Receives the changes of runs that follow from the reports of their chains. */
 export interface ChainListener {
-  /** Runs that somebody wants, or that have begun. */
+  /** Runs that the server wants, or that have begun. */
   readonly runs: ReadonlyMap<string, RemoteRun>;
   readonly isOver: boolean;
   /** A run that was sent ahead has begun: it is one of `runs` from now on. */
@@ -62,7 +62,7 @@ export class SentChains {
     return this.#chains.sent(key);
   }
 
-  /** Runs that begin when this one has ended, and that nobody has heard of. */
+  /** Runs that begin when this one has ended, without a report yet. */
   followersOf(key: string): readonly SentRun[] {
     return this.#chains.after(key).filter((member) => !this.#listener.runs.has(member.key));
   }
@@ -154,7 +154,7 @@ export class SentChains {
     }
   }
 
-  /** What is not in the answer has not begun. An answer that is cut short says nothing of that. */
+  /** A run that is not in the answer has not begun, unless the answer is cut short. */
   #answered(chain: Chain, { runs, isWhole }: ChainReply): void {
     chain.isAnswered = true;
     // If nothing at all has begun, there may be a reason.

@@ -137,8 +137,8 @@ function ifGone(error: unknown): undefined {
 }
 
 /**
- * Asks sacct. undefined: this Slurm keeps no accounting, or none for us, which is remembered. Where there
- * is some and it does not answer, nobody knows what became of a job: that is no end.
+ * Asks sacct. undefined: this Slurm has no accounting, or none for this user, which is remembered. If it has
+ * accounting that does not answer, the state of a job is unknown: that is no end.
  */
 function createAccounting(run: RunSlurm) {
   let isThere = true;

@@ -65,7 +65,7 @@ const aRun = (jobId: number, share?: number): RunRequest => ({
 
 const look = (): Promise<void> => clock.pass(2 * limits.siteShareLookMs);
 
-test("a share is a job with its energy, which tells how far it is and how it ended", async () => {
+test("a share is a job with its energy, which reports its progress and end", async () => {
   const { runs, shares } = await open();
   shares.start(aRun(1, 400));
   expect(runs.shares()).toEqual({ active: 1, waiting: 1 });

@@ -18,7 +18,7 @@ export class SitePower {
     if (shares().active > 0) this.#known.resolve();
   }
 
-  /** Resolves when there is something to tell: a node with power, or a share of an earlier life. */
+  /** Resolves when the site has a node with power, or a share of an earlier process. */
   get known(): Promise<void> {
     return this.#known.promise;
   }

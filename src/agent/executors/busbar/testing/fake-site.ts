@@ -53,7 +53,7 @@ export class FakeSite {
       this.#watch(afterRevision, signal),
   } as unknown as SiteApi;
 
-  /** Its state is another now, and whoever watches hears of it. */
+  /** Changes its state, and sends the event to watchers. */
   tell(id: string, state: State): void {
     const job = this.jobs.get(id);
     if (job === undefined) throw new Error(`no job ${id}`);
@@ -63,7 +63,7 @@ export class FakeSite {
     this.#emit?.(create(WatchEventSchema, { revision: this.revision, event }));
   }
 
-  /** A share of a job with energy got further, and whoever watches tasks hears of it. */
+  /** Changes the progress of a share of a job with energy, and sends the event to watchers of tasks. */
   used(id: string, done: number, state: State = State.RUNNING): void {
     const job = this.jobs.get(id);
     if (job === undefined) throw new Error(`no job ${id}`);

@@ -103,7 +103,7 @@ export class LaunchLogs {
     else this.#remove(log);
   }
 
-  /** Reads what launchers recorded that this agent does not hear. */
+  /** Reads the records of launchers that do not report to this process. */
   refresh(): void {
     for (const log of this.#unheard) {
       log.read();

@@ -1,26 +1,26 @@
 /**
  * A launcher: one Perl process that starts commands on request, fed by frames on its standard
- * input (see launch-frame.ts), telling ends as lines on its standard output. A constant; nothing a
- * user wrote is ever part of it. Perl, because it is on every Debian as the shell is (perl-base),
- * and a shell can neither call setsid(2) nor tell every signal from an exit without starting
- * another program, which doubles the price of a run. docs/design/launcher-pool.md has the numbers.
+ * input (see launch-frame.ts), and reports ends as lines on its standard output. A constant; nothing a
+ * user wrote is ever part of it. Perl, because it is on every Debian as the shell is (perl-base). A
+ * shell cannot call setsid(2), or distinguish every signal from an exit, without starting another
+ * program, which doubles the price of a run. docs/design/launcher-pool.md has the numbers.
  *
  *   agent --frames--> launcher --frames--> lane --fork, setsid, exec--> command
  *     ^                                     |
  *     +------------- lines -----------------+
  *
  * - A lane is a fork of the launcher that runs one command at a time, waits for it, leaves its end
- *   in the state file and then tells the agent. Which lane takes which run is the agent's to say.
+ *   in the state file and then reports to the agent. The agent chooses the lane of each run.
  *   A lane belongs to one run while that runs, so that no single death loses many exit codes.
  * - A run is claimed by renaming a prepared directory to the run's: rename(2) refuses a directory
- *   that holds anything, so of two lanes only one goes on. Prepared ones lie in a directory of this
+ *   that holds anything, so of two lanes only one continues. Prepared ones lie in a directory of this
  *   launcher's own; once that is moved away, no lane of it can claim anything any more. They are
  *   used again when a run left nothing in them: making an inode is what costs most on a busy ext4.
  * - The state file is overwritten in place, newlines first: a block that is there costs nothing.
- * - An output file is used again only when it is empty and a lease shows that nobody has it open,
+ * - An output file is used again only when it is empty and a lease shows that no process has it open,
  *   or a daemon of an earlier run could write into the output of a later one.
- * - The command leads a session of its own. Who it is stands in the state file before it begins, and
- *   a stop is looked for after that: an agent that wrote a stop and finds no session knows that the
+ * - The command leads a session of its own. Its identity is in the state file before it begins, and the
+ *   lane looks for a stop after that: an agent that wrote a stop and finds no session knows that the
  *   command will not begin.
  * - Signals are caught, not ignored: lanes survive a TERM to everything, and the command has them
  *   at their defaults. All descriptors above 2 are closed by exec ($^F).

@@ -102,7 +102,7 @@ export class NativeLauncher {
     this.#child.stdin?.end();
   }
 
-  /** As `retire`, and its words are not heard any more. */
+  /** As `retire`, and the agent no longer reads its reports. */
   close(): void {
     this.retire();
     this.#isGone = true;

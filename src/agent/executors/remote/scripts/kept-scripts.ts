@@ -2,10 +2,10 @@
 import { LIBRARY } from "./run-scripts.ts";
 
 /**
- * Notes that the ends of runs are known; only their output stays. What they have left running is ended:
- * it is found by its environment, also where it has left the session of its run. A run that is being
- * stopped, or over its time, has somebody who does that. $0: where they are. $1: what marks processes of
- * runs. Then which, each with the directory that is to go with it ("17.3.1 work.5fc1.12"), or "-".
+ * Notes that the ends of runs are known; only their output stays. Ends their leftover processes, which it
+ * finds by their environment, also outside of the session of the run. For a run that is being stopped, or
+ * over its time, another process does that. $0: their directory. $1: the mark of processes of runs. Then
+ * the runs, each with the directory to remove with it ("17.3.1 work.5fc1.12"), or "-".
  */
 export const FORGET = `${LIBRARY}
 cd -- "$0" || exit 1

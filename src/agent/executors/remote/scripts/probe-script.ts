@@ -46,5 +46,5 @@ printf 'user %s\\n' "$BUSBAR_UID"
 printf 'all\\n'
 `;
 
-/** Notes there which process speaks for a node. $0: the file. Then its text. */
+/** Records there which process is the worker of a node. $0: the file. Then its text. */
 export const NOTE_WORKER = `printf '%s\\n' "$1" >"$0"; printf 'all\\n'`;

@@ -1,5 +1,5 @@
 /**
- * What is run on a far machine. Constants: all that differs comes as an argument, so nothing a user
+ * The scripts for a remote machine. Constants: all that differs comes as an argument, so nothing a user
  * wrote is ever read as shell. In one directory of that machine each run has files that begin with
  * its key, and a directory to work in unless it named one:
  *
@@ -8,8 +8,8 @@
  *   gate.5fc1       as long as it is here, runs that link 5fc1 has sent may begin
  *   shut.5fc1.7     none of its seventh chain begins any more
  *
- * `state` says, line by line, what became of the run; its last line is `end`. Whoever creates it has
- * the run (`set -C` makes that O_EXCL): a command that is sent twice runs once, and one that is
+ * `state` records the steps of the run, line by line; its last line is `end`. The process that creates it
+ * has the run (`set -C` makes that O_EXCL): a command that is sent twice runs once, and one that is
  * stopped before it was started never begins.
  *
  *   terms <sent at, ms> <output limit, bytes> <own directory, or -> <program>
@@ -127,9 +127,10 @@ busbar_show "$0"
 `;
 
 /**
- * Prints how runs stand whose ends are not known. $0: their directory. $1: the time, ms. $2: what marks
- * processes of runs. Then which, each with its output limit ("17.3.1 65536"), or none for all. A wrapper that is gone without a word has its session
- * ended, and that is written down: nobody else will. Outputs that have grown too long are cut.
+ * Prints the state of runs whose ends are not known. $0: their directory. $1: the time, ms. $2: the mark of
+ * processes of runs. Then the runs, each with its output limit ("17.3.1 65536"), or none for all. If a
+ * wrapper has ended without a record, this script ends its session and records that: nothing else does.
+ * Cuts outputs that have grown too long.
  */
 export const SURVEY = `${LIBRARY}
 BUSBAR_NOW=$1 BUSBAR_MARK=$2
