@@ -188,8 +188,7 @@ test("lanes that are no longer needed are ended", async () => {
   await eventually(() => setup.bed.helpers("lane").length <= kept, { what: "the others to end" });
 });
 
-test("death by INT and PIPE is distinguished from exits with 130 and 141", () =>
-  expectSignalsApart(setup));
+test("death by INT and PIPE differs from exits with 130 and 141", () => expectSignalsApart(setup));
 
 describe("directories that are used again", () => {
   // With the time of its birth: the number of one that is gone is soon given to another.

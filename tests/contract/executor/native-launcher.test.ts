@@ -215,7 +215,7 @@ describeLauncher("native", "launchers in C", () => {
     expect((await endOfRun(setup.executor, idOf(1))).end).toEqual(exited(3));
   });
 
-  test("death by INT and PIPE is distinguished from exits with 130 and 141", () =>
+  test("death by INT and PIPE differs from exits with 130 and 141", () =>
     expectSignalsApart(setup));
 
   test("a daemon of an earlier run cannot write into the output of a later one", () =>
