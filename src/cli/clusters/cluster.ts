@@ -14,8 +14,8 @@ import type { Answer, Session, Shell } from "../session.ts";
 const HELP = `
 A cluster without agents is registered with a graph of what it has: a JSON Graph Format document with
 vertices (cluster, rack, node, core, gpu, memory, ...) and who contains whom. Its own scheduler runs
-what it is given. An agent that speaks for it (busbar agent --cluster blue --executor slurm) registers it
-by itself.
+the tasks that it accepts. An agent of the cluster (busbar agent --cluster blue --executor slurm) registers
+it by itself.
 
 Examples:
   busbar cluster register --name blue --graph cluster-nodes.json

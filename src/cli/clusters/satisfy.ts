@@ -20,7 +20,7 @@ export function declareSatisfy(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Nothing is submitted. Exits with 0 when one cluster could ever run all of it, with 1 when none could.
+Nothing is submitted. Exits with 0 when one cluster can run all of it, now or later, with 1 when none can.
 A request is a list of alternatives, each a list of trees: [[{"type": "node", "count": 2}]].
 ${STRATEGIES}
 

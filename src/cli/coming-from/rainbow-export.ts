@@ -8,8 +8,8 @@ import type { Answer, Session, Shell } from "../session.ts";
 import { CLUSTER_FLAG, whichCluster } from "../clusters/which-cluster.ts";
 
 const HELP = `
-Texts of credentials are not known any more once they were told. So new ones are made, and the old are
-refused from then on: --rotate says that you mean it.
+The server stores only hashes of credentials. So the export makes new ones, and the server rejects the old
+ones from then on: --rotate says that you mean it.
 
 Examples:
   (umask 077; busbar rainbow-config export --cluster blue --rotate >rainbow-config.yaml)

@@ -60,8 +60,8 @@ const HELP = `
 Calls the server given by --server; needs no open port of its own. Of several addresses, and of a name with
 several, it tries the next when one does not answer.
 
-With --executor it speaks for a whole cluster that pulls: it registers the cluster with what it has,
-takes the tasks that are offered to it, runs them, and tells how the cluster does.
+With --executor it is the agent of a whole pull cluster: it registers the cluster with what it has,
+accepts tasks that are offered to it, runs them, and reports the state of the cluster.
 
 Examples:
   busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd

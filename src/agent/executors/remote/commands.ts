@@ -141,7 +141,7 @@ function workOf(
       return { pieces: [...piecesOf(work.text)], argv };
     }
     case "jobspec":
-      throw new Error("a whole jobspec is for clusters that pull");
+      throw new Error("a whole jobspec is for pull clusters");
     case "workload":
       throw new Error("an instance of a workload is for workers that run containers");
   }

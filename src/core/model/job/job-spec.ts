@@ -151,10 +151,10 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
   if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");
   for (const field of ["node", "labels"] as const) {
     if (placement?.[field] === undefined) continue;
-    throw unprocessable(`placement.${field}`, "a whole jobspec goes to a cluster that pulls");
+    throw unprocessable(`placement.${field}`, "a whole jobspec goes to a pull cluster");
   }
   if (placement?.kind === "managed") {
-    throw unprocessable("placement.kind", "a whole jobspec goes to a cluster that pulls");
+    throw unprocessable("placement.kind", "a whole jobspec goes to a pull cluster");
   }
   return { ...input, placement: { ...placement, kind: "pulling" } };
 }

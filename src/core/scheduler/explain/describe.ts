@@ -22,7 +22,7 @@ export function describeReason(reason: Reason): string {
     case "shares-only":
       return "stands for the edges of a site, and takes shares of energy only";
     case "pull-clusters-only":
-      return "only clusters that pull are asked for";
+      return "only pull clusters are asked for";
     case "other-cluster":
       return `not in cluster ${reason.asked}`;
     case "other-node":
