@@ -185,6 +185,24 @@ describe("services", () => {
     );
   });
 
+  test("an instance that is wanted again while it ends comes back with the present template", () => {
+    const world = world3();
+    const put = (version: string, replicas: number): void => {
+      const spec = aSpec({ command: ["serve", version], service: { restart: "always" } });
+      world.do({ kind: "put-service", id: serviceId("s"), spec, replicas, nowMs: world.nowMs });
+      world.settle();
+    };
+    world.settle();
+    world.plan();
+    put("2", 0); // jobs of generation 1 are being stopped
+    put("2", 1);
+    heal(world);
+    const made = [...world.state.services.all()].flatMap(({ sets }) =>
+      [...sets.kept].map(({ row }) => row.made),
+    );
+    expect(made).toEqual([2]);
+  });
+
   test("a thousand instances come and go in steps of bounded size", () => {
     const world = new World();
     const id = serviceId("s");

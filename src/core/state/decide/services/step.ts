@@ -1,7 +1,13 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import { describeFailure } from "../../../model/job/task.ts";
-import { countedName, type Slot, type SlotEnd } from "../../../model/service/service.ts";
+import {
+  countedName,
+  type Service,
+  type Slot,
+  type SlotEnd,
+  steadyGeneration,
+} from "../../../model/service/service.ts";
 import { endOf } from "../../../model/progress.ts";
 import type { Change } from "../../change.ts";
 import type { ServiceRecord, SlotRecord } from "../../services/service-record.ts";
@@ -100,7 +106,7 @@ function missingStep(state: State, record: ServiceRecord, nowMs: number): readon
     const slot = slots.get(name);
     if (slot === undefined) empty.push(newSlot(row, name, number));
     else if (slot.row.isRemoved !== true || slot.row.number === undefined) continue;
-    else changes.push({ table: "slot", row: revived(slot.row) });
+    else changes.push({ table: "slot", row: revived(slot.row, row) });
     left--;
   }
   const filled = fill(state, record, empty, nowMs);
@@ -110,9 +116,9 @@ function missingStep(state: State, record: ServiceRecord, nowMs: number): readon
   return [...changes, ...filled];
 }
 
-/** It was to go, and its job is on its way to its end: then it gets another. */
-function revived({ isRemoved: _removed, ...row }: Slot): Slot {
-  return { ...row, isReplaced: true };
+/** Its job is being stopped: when that has ended, the slot gets the job that a new slot would get. */
+function revived({ isRemoved: _removed, ...row }: Slot, service: Service): Slot {
+  return { ...row, generation: steadyGeneration(service), isReplaced: true };
 }
 
 /** What is refused now (a group at its limit) is tried again later; the service says why until then. */
