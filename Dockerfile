@@ -16,5 +16,7 @@ USER 1000:1000
 VOLUME /var/lib/busbar
 WORKDIR /var/lib/busbar
 EXPOSE 7070 7071
+# Of the server; an agent listens on nothing: docker run --no-healthcheck.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["busbar", "stats"]
 ENTRYPOINT ["busbar"]
 CMD ["server", "--data", "/var/lib/busbar", "--http", "0.0.0.0:7070", "--grpc", "0.0.0.0:7071", "--insecure-listen"]

@@ -2,20 +2,20 @@ import { Agent, request } from "node:http";
 import { percentile } from "./support/numbers.ts";
 import { irregularCluster, worstDocuments, worstJobspecs } from "./worst-documents.ts";
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface DocumentOptions {
   /** "http://127.0.0.1:7070". */
   readonly base: string;
   readonly work:
-    /** Asks for a sign of life and submits a small job, in turn, for so long. */
+    /** Calls the health check and submits a small job, in turn, for so long. */
     | { readonly kind: "probe"; readonly forMs: number }
-    /** So many callers send the worst jobspecs, or other documents, in turn, until it is stopped. */
+    /** So many callers send the worst jobspecs, or other documents, in turn, until they are stopped. */
     | {
         readonly kind: "flood";
         readonly callers: number;
         readonly documents: "jobspecs" | "others";
       }
-    /** Registers a graph of so many bytes, about, and then again as an update until it is stopped. */
+    /** Registers a graph of about so many bytes, and then updates it until it is stopped. */
     | { readonly kind: "register"; readonly bytes: number };
 }
 
@@ -93,11 +93,11 @@ async function flood(callers: number, documents: "jobspecs" | "others"): Promise
   throw new Error("a flood does not end by itself");
 }
 
-/** How often each status was answered. */
+/** The number of answers with each status. */
 const answered = new Map<number, number>();
 const count = (status: number): void => void answered.set(status, (answered.get(status) ?? 0) + 1);
 
-/** Nodes of 50 cores, written as other programs write them. */
+/** Nodes of 50 cores, in the form of other programs. */
 function graphOf(bytes: number): { readonly body: Buffer; readonly vertices: number } {
   const nodes: string[] = [];
   const edges: string[] = [];

@@ -10,22 +10,21 @@ import { createSystemClock } from "../src/system/clock.ts";
 const clock = createSystemClock();
 const USAGE = { cpuUs: 812, wallUs: 1_034, maxRssKib: 1_880, majorFaults: 0 }; // of /bin/true
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface InstantAgentOptions {
   readonly server: string;
-  /** Of its nodes; a number is added to each. */
+  /** The prefix of its nodes' names; a number follows. */
   readonly name?: string;
-  /** Nodes, each with a connection of its own. */
+  /** Nodes, each with its own connection. */
   readonly sessions: number;
   readonly cpus: number;
-  /** Ends when so many tasks are done and acknowledged; without it, on a signal. */
+  /** Ends when so many tasks are done and acknowledged; absent: on a signal. */
   readonly tasks?: number;
 }
 
 /**
- * An agent on the real wire whose tasks take no time: it answers each start with its end. What
- * arrives in one turn is answered in one message, and no more are on their way than a real agent
- * would allow itself.
+ * An agent on the real wire whose tasks take no time: it answers each start with its end. It answers all starts of one turn in one message,
+ * and has no more messages on their way than a real agent would.
  */
 class InstantAgent {
   readonly #link: Link;
@@ -34,7 +33,7 @@ class InstantAgent {
   readonly #onAcknowledged: (runs: number) => void;
   #runs: RunId[] = [];
   #isDue = false;
-  /** Runs in each message that is on its way, from the oldest. */
+  /** The runs of each message that is on its way, from the oldest. */
   #inFlight: number[] = [];
   #sent = 0;
   #acknowledged = 0;
@@ -141,5 +140,5 @@ const agents = Array.from(
 );
 process.once("SIGTERM", () => {
   for (const agent of agents) agent.close();
-  process.exit(0); // in order, so that a profile is written
+  process.exit(0); // orderly, so that a profile is written
 });

@@ -1,6 +1,5 @@
-// What it costs to start processes: `node bench/launcher.ts [count] [at once]`. CPU is that of
-// everything involved (agent, launchers, wrappers and commands) per `/bin/true`. Machines are noisy:
-// compare within one run of this, with the C loop as the unit.
+// The cost of starting processes: `node bench/launcher.ts [count] [at once]`. CPU is that of everything involved (agent, launchers,
+// wrappers and commands) per `/bin/true`. Machines are noisy: compare within one run of this, with the C loop as the unit.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +36,7 @@ int main(int argc, char **argv) {
 }
 `;
 
-/** Of this process, what it waited for, and the launchers and lanes in sessions of its children. */
+/** CPU of this process, of its ended children, and of the launchers and lanes in sessions of its children. */
 function cpuMs(): number {
   let ticks = 0;
   const own = `/proc/self/task/${process.pid}/children`;
@@ -51,7 +50,7 @@ function cpuMs(): number {
       const isOurs = Number(name) === process.pid || launchers.has(leader);
       if (isOurs) for (const at of [11, 12, 13, 14]) ticks += Number(fields[at]);
     } catch {
-      // gone while we looked
+      // ended while we looked
     }
   }
   return ticks * 10;

@@ -1,10 +1,10 @@
 import { HttpWire } from "./support/http-wire.ts";
 import { NexusClient, USER_AGENT } from "./support/nexus-client.ts";
 
-// Edges of the nexus door that end each share at once. They have a process of their own, which does as little as it can:
-// its CPU stands beside the server's.
+// Edges of the nexus door that end each share at once. They have a separate process, which does as little as possible: its CPU counts
+// beside the server's.
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface NexusEdgesOptions {
   readonly server: string;
   readonly connections: number;

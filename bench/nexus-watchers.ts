@@ -3,22 +3,22 @@ import { createGunzip, constants } from "node:zlib";
 import { parseAddress } from "../src/lib/address.ts";
 import { NexusClient } from "./support/nexus-client.ts";
 
-// Watches of jobs as kubectl and client-go open them, in a process of their own that reads all and looks at the events of one.
+// Watches of jobs as kubectl and client-go open them, in a separate process that reads all and parses the events of one.
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface NexusWatchersOptions {
   readonly server: string;
   readonly watches: number;
-  /** They take gzip, as Go's programs do unless they are told not to. */
+  /** They accept gzip, as Go's programs do by default. */
   readonly isGzip: boolean;
   /** So many jobs end. */
   readonly jobs: number;
 }
 
 export interface NexusWatchersResult {
-  /** Jobs that the one that was looked at saw ending. */
+  /** Ended jobs that the parsed watch received. */
   readonly ended: number;
-  /** Of a reader, least and most. */
+  /** Bytes per reader, minimum and maximum. */
   readonly bytes: readonly [least: number, most: number];
   readonly cpuMs: number;
 }
@@ -31,7 +31,7 @@ const bytes: number[] = [];
 const ended = new Set<string>();
 let lastMs = 0;
 
-/** Of the first reader: whose end it tells of. */
+/** For the first reader: the job whose end the event shows. */
 function look(line: string): void {
   if (!line.includes('"percentCompleted":100')) return;
   ended.add(/"metadata":\{"name":"([0-9a-f]{40})"/.exec(line)?.[1] ?? "");

@@ -9,9 +9,9 @@ import { resultsDirectory } from "./support/results.ts";
 import { cleanUpOnSignals, runCase } from "./support/run-cases.ts";
 import { refuse } from "./support/usage.ts";
 
-// Where the time goes: `npm run profile -- <part…> [--target server|agent] [--from-start] [--quick]`.
-// Each part runs with V8's sampling profiler in the server or in the agent; the profiles stay under
-// bench/results and open in Chrome's or VS Code's viewer. The start is left out unless asked for.
+// Profiles of parts: `npm run profile -- <part…> [--target server|agent] [--from-start] [--quick]`. Each part runs with V8's sampling
+// profiler in the server or in the agent; the profiles stay under bench/results and open in Chrome's or VS Code's viewer. The start is left
+// out by default.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

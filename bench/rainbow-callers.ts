@@ -1,21 +1,15 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { MemoryGraph, SatisfyResponseSchema } from "../src/gen/rainbow/v1/memory_pb.ts";
-import { RainbowScheduler, SubmitJobResponseSchema } from "../src/gen/rainbow/v1/rainbow_pb.ts";
+import { RainbowScheduler } from "../src/gen/rainbow/v1/rainbow_pb.ts";
 import { type Frames, openFrames } from "./support/frame-wire.ts";
 import { percentile } from "./support/numbers.ts";
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface CallerOptions {
   readonly server: string;
   readonly connections: number;
   readonly clusters: readonly { readonly name: string; readonly token: string; secret: string }[];
-  /** As Satisfy takes it, in JSON. */
-  readonly payload: string;
-  /** As SubmitJob takes it: rainbow's own server refuses texts with a double quote. */
-  readonly jobspec: string;
   readonly work:
-    | { readonly kind: "submit"; readonly calls: number }
-    /** Each of `clusters`, which are not there yet, with so many subsystems of this document. */
+    /** Each of `clusters`, which do not exist yet, with so many subsystems of this document. */
     | {
         readonly kind: "register";
         readonly secret: string;
@@ -27,49 +21,11 @@ export interface CallerOptions {
     | { readonly kind: "drain"; readonly jobs: number; readonly batch: number };
 }
 
-const { satisfy } = MemoryGraph.method;
-const { register, registerSubsystem, submitJob, receiveJobs, acceptJobs } = RainbowScheduler.method;
+const { register, registerSubsystem, receiveJobs, acceptJobs } = RainbowScheduler.method;
 const pathOf = (method: { name: string; parent: { typeName: string } }): string =>
   `/${method.parent.typeName}/${method.name}`;
 
-/** What a real client does: asks who matches, then submits with all of them. */
-async function submitAll(wires: readonly Frames[], options: CallerOptions, calls: number) {
-  const { payload, jobspec, clusters } = options;
-  const ask = Buffer.from(toBinary(satisfy.input, create(satisfy.input, { payload })));
-  const message = create(submitJob.input, {
-    name: "bench",
-    jobspec,
-    clusters: clusters.map(({ name, token }) => ({ name, token })),
-    selectAlgorithm: "random",
-  });
-  const request = Buffer.from(toBinary(submitJob.input, message));
-  const tookMs: number[] = [];
-  let left = calls;
-  const one = async (wire: Frames): Promise<void> => {
-    const { clusters: matches } = fromBinary(
-      SatisfyResponseSchema,
-      await wire.call(pathOf(satisfy), ask),
-    );
-    if (matches.length !== clusters.length) throw new Error(`${matches.length} clusters match`);
-    const answer = fromBinary(SubmitJobResponseSchema, await wire.call(pathOf(submitJob), request));
-    if (answer.status !== 1) throw new Error(`submission ended with ${answer.status}`);
-  };
-  // Connecting, and the first check of each token, are not what is measured.
-  await Promise.all(wires.map(one));
-  const measured = measure();
-  await Promise.all(
-    wires.map(async (wire) => {
-      while (left-- > 0) {
-        const sentMs = performance.now();
-        await one(wire);
-        tookMs.push(performance.now() - sentMs);
-      }
-    }),
-  );
-  return measured(calls, tookMs);
-}
-
-/** One consumer that receives and accepts until it has had them all. */
+/** One consumer that receives and accepts until it has all jobs. */
 async function drain(wire: Frames, options: CallerOptions, jobs: number, batch: number) {
   const [{ name: cluster, secret } = { name: "", secret: "" }] = options.clusters;
   const request = create(receiveJobs.input, { cluster, secret, maxJobs: batch });
@@ -90,7 +46,7 @@ async function drain(wire: Frames, options: CallerOptions, jobs: number, batch: 
   return measured(jobs, tookMs);
 }
 
-/** Each connection registers a cluster and its subsystems, one after the other, until all are there. */
+/** Each connection registers a cluster and its subsystems, one after another, until all exist. */
 async function registerAll(
   wires: readonly Frames[],
   { clusters }: CallerOptions,
@@ -138,7 +94,7 @@ function measure() {
   };
 }
 
-export type CallerResult = Awaited<ReturnType<typeof submitAll>>;
+export type CallerResult = Awaited<ReturnType<typeof drain>>;
 
 async function main(options: CallerOptions): Promise<CallerResult> {
   const { server, connections, work } = options;
@@ -147,8 +103,6 @@ async function main(options: CallerOptions): Promise<CallerResult> {
   if (first === undefined) throw new Error("at least one connection is needed");
   const run = (): Promise<CallerResult> => {
     switch (work.kind) {
-      case "submit":
-        return submitAll(wires, options, work.calls);
       case "drain":
         return drain(first, options, work.jobs, work.batch);
       case "register":

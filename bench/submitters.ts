@@ -2,13 +2,13 @@ import { percentile } from "./support/numbers.ts";
 import { openFrameWire } from "./support/frame-wire.ts";
 import { checkTaken, distinctJobs, openWire } from "./support/wire.ts";
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface SubmitterOptions {
   readonly server: string;
   readonly clients: number;
   readonly connections: number;
   readonly jobs: number;
-  /** What the clients speak through: grpc-js, as users do, or frames that cost next to nothing. */
+  /** The transport of the clients: grpc-js, as for users, or frames that cost almost nothing. */
   readonly through: "grpc-js" | "frames";
 }
 
@@ -17,7 +17,7 @@ async function submitOneByOne({ server, clients, connections, jobs, through }: S
   const open = through === "frames" ? openFrameWire : openWire;
   const wires = Array.from({ length: connections }, () => open(server));
   const requests = Array.from({ length: jobs }, (_, at) => distinctJobs(at, 1));
-  // Connecting is not what is measured.
+  // Connecting is not measured.
   await Promise.all(wires.map((wire) => wire.submit(distinctJobs(jobs, 1))));
   const tookMs: number[] = [];
   const answers: Buffer[] = [];

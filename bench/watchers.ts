@@ -4,21 +4,21 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { WatchRequestSchema } from "../src/gen/busbar/v1/busbar_pb.ts";
 import { parseAddress } from "../src/lib/address.ts";
 
-/** What the bench asks of this process, as JSON in its first argument. */
+/** The order of the bench to this process, as JSON in its first argument. */
 export interface WatcherOptions {
   readonly http: string;
   readonly grpc: string;
-  /** How many watches of each kind: those that read all that comes, and those that read nothing. */
+  /** The number of watches of each kind: those that read everything, and those that read nothing. */
   readonly sse: { readonly read: number; readonly unread: number };
   readonly calls: { readonly read: number; readonly unread: number };
-  /** The readers take gzip, those over gRPC also batches. */
+  /** The readers accept gzip, those over gRPC also batches. */
   readonly gzip: boolean;
   /** One more watch over gRPC for each of these jobs. */
   readonly jobs: readonly string[];
 }
 
 export interface WatcherResult {
-  /** Bytes that the readers of each kind got, least and most: all get the same. */
+  /** Bytes that the readers of each kind received, minimum and maximum: all get the same. */
   readonly sse: readonly [least: number, most: number];
   readonly calls: readonly [least: number, most: number];
   readonly seconds: number;
@@ -42,7 +42,7 @@ function openSse(address: string, reader: Reader | undefined, gzip: boolean): Pr
   const accept = gzip ? "Accept-Encoding: gzip\r\n" : "";
   socket.write(`GET /v1/watch HTTP/1.1\r\nHost: ${address}\r\n${accept}\r\n`);
   socket.on("data", (chunk) => {
-    // The head and the first event; an unread watch is left alone from here on.
+    // The head and the first event; an unread watch is not read from here on.
     if (reader === undefined) socket.pause();
     else {
       reader.bytes += chunk.length;
@@ -134,7 +134,7 @@ lastMs = 0;
 let firstMs = 0;
 setInterval(() => {
   if (lastMs === 0) return;
-  // Before the commit comes, readers have a few hundred bytes.
+  // Before the commit, readers have a few hundred bytes.
   if ([...sseReaders, ...callReaders].some(({ bytes }) => bytes < COMMIT_BYTES_MIN)) return;
   if (firstMs === 0) firstMs = lastMs;
   if (performance.now() - lastMs < QUIET_MS) return;

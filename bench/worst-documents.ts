@@ -1,6 +1,6 @@
 import { limits } from "../src/limits.ts";
 
-/** A request that takes the server long, as long as limits allow. */
+/** A request that takes the server as long as limits allow. */
 export interface WorstRequest {
   readonly method: string;
   readonly path: string;
@@ -41,7 +41,7 @@ export const worstJobspecs = (): readonly WorstRequest[] =>
 export const IRREGULAR = "irregular";
 const NODES = 20_000;
 
-/** A cluster in which no node is like another: each request is compared with all of them. */
+/** A cluster in which no two nodes are equal: the matcher compares each request with all of them. */
 export const irregularCluster = (): WorstRequest => ({
   method: "POST",
   path: "/v1/clusters",
@@ -62,7 +62,7 @@ const irregularGraph = () => ({
 
 const asking = (cores: number) => [[{ type: "node", with: [{ type: "core", count: cores }] }]];
 
-/** Documents of every other kind; no job of theirs is submitted, and the clusters stay as they are. */
+/** Documents of every other kind; none of their jobs is submitted, and the clusters stay unchanged. */
 export function worstDocuments(): readonly WorstRequest[] {
   const jobs = list(15_000, (at) => ({ command: ["true"], request: asking(at + 1) }));
   const links = (at: number) => ({

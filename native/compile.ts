@@ -1,8 +1,8 @@
 // Compiles the native launcher, and the program that gives a run its client's input or terminal. `node native/compile.ts` is part of `npm run build`: it uses the C
 // compiler of this machine, and a machine without one uses the launcher in Perl instead.
 // `node native/compile.ts all` (`npm run build:launchers`) makes static ones for the package, for x64
-// and arm64, with zig: `pip install ziglang`.
-import { execFileSync } from "node:child_process";
+// and arm64, with zig; `node native/compile.ts check` only looks for it.
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -57,16 +57,40 @@ function tryToCompileHere(): void {
   process.stderr.write(`busbar: no native launcher: ${why}; agents will use the one in Perl\n`);
 }
 
-function compileAll(): void {
+/** Python's package of zig, or a zig of one's own; undefined: neither. */
+function findZig(): readonly [command: string, ...args: string[]] | undefined {
   const python = process.env["PYTHON"] ?? "python3";
+  const candidates = [[python, "-m", "ziglang"] as const, ["zig"] as const];
+  return candidates.find(([command, ...args]) => {
+    const tried = spawnSync(command, [...args, "version"], { stdio: "ignore" });
+    return tried.status === 0;
+  });
+}
+
+const NO_ZIG = `busbar: the package has launchers for several processors, which zig compiles, and there is none here. For example:
+  python3 -m venv ~/zig && ~/zig/bin/pip install ziglang
+  PYTHON=~/zig/bin/python3 npm pack
+`;
+
+/** Ends the process where there is no zig: before anything is deleted, and without a stack. */
+function requireZig(): readonly [command: string, ...args: string[]] {
+  const zig = findZig();
+  if (zig !== undefined) return zig;
+  process.stderr.write(NO_ZIG);
+  return process.exit(1);
+}
+
+function compileAll(): void {
+  const [command, ...args] = requireZig();
   for (const [arch, target] of Object.entries(TARGETS)) {
     for (const { source, pathOf } of PROGRAMS) {
       const to = pathOf(root, arch);
-      compile(source, to, python, ["-m", "ziglang", "cc", "-target", target, "-static", "-s"]);
+      compile(source, to, command, [...args, "cc", "-target", target, "-static", "-s"]);
       process.stdout.write(`${to}\n`);
     }
   }
 }
 
 if (import.meta.main && process.argv[2] === "all") compileAll();
+else if (import.meta.main && process.argv[2] === "check") requireZig();
 else if (import.meta.main) tryToCompileHere();

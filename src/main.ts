@@ -140,7 +140,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
   if (flags.insecureListen === true) {
     adapters.logger.warn(
       { http, grpc, flag: "--insecure-listen" },
-      "whoever can reach this server may run any command on its nodes: there are no users and no encryption",
+      "every client that can reach this server can run any command on its nodes: there are no users and no encryption",
     );
   }
   return runServer({ data: resolve(data), http, grpc, hostNames, ...parts }, signal);
@@ -243,7 +243,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
   const { servers, name, cluster, labels, launcher, enforce, cgroup, taskEnv } = flags;
-  const { loss, linkTimes, bandwidthBytes, speaksFor } = flags;
+  const { loss, linkTimes, bandwidthBytes, clusterAgent } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
   const kept = createKeptSoftware(directory);
@@ -256,11 +256,11 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const how = { launcher, enforce, cgroup, taskEnv, keptBounds: flags.keepOutput };
   const link = { loss, linkTimes, bandwidthBytes };
   const parts = { capacity, labels, ...link, ...how, directory, version, discovery, ...adapters };
-  if (speaksFor === undefined) {
+  if (clusterAgent === undefined) {
     return runAgent({ servers, name, cluster, powerSchedule: flags.power, ...parts }, signal);
   }
   const { runClusterAgent } = await import("./agent/cluster/run-cluster-agent.ts");
-  await runClusterAgent({ servers, name, cluster, ...parts, ...speaksFor }, signal);
+  await runClusterAgent({ servers, name, cluster, ...parts, ...clusterAgent }, signal);
 }
 
 async function runEdgesHere(flags: AgentFlags, simulates: EdgeFlags): Promise<void> {

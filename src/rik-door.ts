@@ -16,15 +16,15 @@ export interface RikPorts {
   readonly workers: string;
   readonly controllers: string;
   readonly rest: string;
-  /** That callers show; undefined: they are asked for nothing. */
+  /** The secret that callers must present; undefined: none is required. */
   readonly secret: string | undefined;
-  /** Whether they may be asked for nothing where others than this machine can reach them. */
+  /** Whether the ports may be open without a secret beyond this machine. */
   readonly isInsecure: boolean;
   /** Whether a controller that subscribes receives the status of its instances. */
   readonly replays: boolean;
 }
 
-/** Where they are in the end. */
+/** The bound addresses. */
 export interface RikAddresses {
   readonly workers: string;
   readonly controllers: string;
@@ -39,7 +39,7 @@ interface Options {
   readonly logger: Logger;
 }
 
-/** Its code is loaded where it is asked for. */
+/** Loaded only when the door is enabled. */
 export async function openRik(
   { operations, sessions }: ControlPlane,
   { data, rik, clock, logger }: Options,
@@ -50,7 +50,7 @@ export async function openRik(
   if (isInsecure && secret === undefined) {
     logger.warn(
       { flag: "--rik-insecure" },
-      "whoever can reach rik's ports may run containers on its workers: nobody is asked for a token",
+      "every client that can reach the rik ports can run containers on its workers: no token is required",
     );
   }
   const { openRikDoor, RIK_SETTINGS } = await import("./api/rik/door.ts");
@@ -89,7 +89,7 @@ export async function openRikPorts(
     readonly hostNames: readonly string[] | undefined;
   },
 ): Promise<RikAddresses> {
-  // The second reader of each connection costs something: only where there is something to read.
+  // Only with a secret: the second reader of each connection costs CPU.
   const both = { keepalive: KEEPALIVE, readsUserParts: ports.secret !== undefined };
   const workers = await open(
     createGrpcServer({
@@ -110,14 +110,13 @@ export async function openRikPorts(
     }),
   );
   const { createRikRest } = await import("./api/rik/rest/server.ts");
-  const { logger } = shared;
   const rest = await open(
-    createRikRest({ ...door, address: ports.rest, hostNames, logger, traffic }),
+    createRikRest({ ...door, address: ports.rest, hostNames, traffic, ...shared }),
   );
   return { workers: workers.address, controllers: controllers.address, rest: rest.address };
 }
 
-/** Where nobody is asked for a token, only on ports that this machine alone can reach, unless that is allowed. */
+/** Without a secret the ports must be on loopback, unless `--rik-insecure` allows others. */
 export const isRikOnMain = ({ grpc, rik }: Options): boolean =>
   rik?.isInsecure === true ||
   rik?.secret !== undefined ||

@@ -58,7 +58,7 @@ export interface ServerOptions {
   readonly policies: PolicyNames;
   /** undefined: rainbow's clients are not served at all. */
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
-  /** How long jobs that one receiver was shown are hidden from others; undefined: not at all. */
+  /** How long a job shown to one receiver is hidden from others; undefined: never hidden. */
   readonly rainbowVisibilityMs?: number | undefined;
   /** A port for clients of rainbow, which are served on `grpc` too; undefined: only there. */
   readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
@@ -77,7 +77,7 @@ interface NexusDoor {
   /** Of its REST gateway, and of pages that may call it. */
   readonly rest: string;
   readonly origins: readonly string[];
-  /** Describes the OpenID provider whose tokens its callers show; undefined: they are asked for nothing. */
+  /** Describes the OpenID provider whose tokens its callers show; undefined: it asks for no token. */
   readonly oidcFile?: string | undefined;
   readonly isInsecure: boolean;
   /** Whether another scheduler assigns shares of jobs with energy. */
@@ -98,7 +98,7 @@ export interface RunningServer {
   readonly nexusAddress: string | undefined;
   readonly nexusRestAddress: string | undefined;
   readonly rik: RikAddresses | undefined;
-  /** Where the register secret for clients of rainbow is found, if it is in a file. */
+  /** The file with the register secret for clients of rainbow, if there is one. */
   readonly rainbowSecretFile: string | undefined;
   /** Whether the node has an agent here at this moment. */
   isConnected(node: string): boolean;
@@ -113,7 +113,7 @@ export async function runServer(
 ): Promise<RunningServer> {
   const { logger } = options;
   const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
+  broken.promise.catch(() => undefined); // callers that wait for `closed` get the error
   const plane = await openPlane(options, broken.reject);
   const memory = createCallMemory();
   const opened = async () => {
@@ -152,7 +152,7 @@ async function openPlane(
 ): Promise<ControlPlane> {
   const opening = {
     what: `the database in ${data} to open`,
-    advice: "check that its disk answers, and that nothing else holds it",
+    advice: "check that its disk responds, and that no other process holds it",
   };
   const creating = createSqliteStore({ directory: data, logger });
   const store = await startupStep(opening, creating, { clock, logger });
@@ -177,7 +177,7 @@ async function openPlane(
   }
 }
 
-/** Before anybody can show one. */
+/** Runs before the server accepts credentials. */
 async function openSecrets(
   { operations, authenticator }: ControlPlane,
   { rainbowSecrets: sources, logger }: ServerOptions,
@@ -205,7 +205,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
   ): Promise<Server> => {
-    const step = { what: "a port to listen on", advice: "check the addresses it should have" };
+    const step = { what: "a port to listen on", advice: "check the addresses of its flags" };
     const server = await startupStep(step, opening, options);
     opened.push(server);
     return server;
@@ -311,7 +311,7 @@ const graphqlExtensionsOf = (nexus: NexusServer | undefined) =>
         },
       ];
 
-/** Its code is loaded where it is asked for. */
+/** Loaded only when the door is enabled. */
 async function openNexus(
   { operations, sessions }: ControlPlane,
   { nexus, data, hostNames, clock, logger }: ServerOptions,
@@ -326,7 +326,7 @@ async function openNexus(
   if (isInsecure) {
     logger.warn(
       { address, flag: "--nexus-insecure" },
-      "whoever can reach this port may submit and delete jobs: its wire has no users",
+      "every client that can reach this port can submit and delete jobs: this API has no users",
     );
   }
   const { createNexusServer } = await import("./api/nexus/server.ts");
@@ -363,7 +363,7 @@ function goScheduleServices(
   if (isInsecure) {
     logger.warn(
       { address, flag: "--go-schedule-insecure" },
-      "whoever can reach this server may run any command on go-schedule's workers",
+      "every client that can reach this server can run any command on go-schedule's workers",
     );
   }
   const previews = new Previews();

@@ -9,9 +9,9 @@ import { describeCommits, type Server, type Site } from "../support/site.ts";
 const TASKS = 2_000;
 const CPUS = 8;
 const ROUNDS = 5;
-const POLL_MS = 20; // each question costs the server something, too
+const POLL_MS = 20; // each request costs the server something too
 
-/** Real processes, from the call that submits them to the job seen as succeeded. */
+/** Real processes, from the submission to the job seen as succeeded. */
 export const processes: Case = {
   id: "a.processes",
   what: `/bin/true x ${TASKS} as one array, ${CPUS} at a time, durable`,
@@ -25,7 +25,7 @@ export const processes: Case = {
     const stop = startMeter({ server: server.process.pid, agent: agent.pid });
     const busbar: Peer = { name: "busbar", run: (count) => runArray(server, count) };
     const rounds = bench.isQuick ? 1 : ROUNDS;
-    // In turn, so that whatever else the machine does slows all of them alike.
+    // In turn, so that other load of the machine slows all of them equally.
     const runs = await interleave([limit, busbar, ...hq], { tasks, rounds }, bench);
     bench.worked(tasks * rounds);
     const cpuMsPerTask = stop(tasks * rounds);
@@ -45,7 +45,7 @@ async function openLimit(site: Site): Promise<Peer> {
   };
 }
 
-/** Those that can be had here; a machine without Python or network still measures the rest. */
+/** The available ones; a machine without Python or network still measures the rest. */
 async function openPeers(site: Site, bench: Bench): Promise<Peer[]> {
   const native = process.env["HQ_BIN"];
   const peers = native === undefined ? [] : [openNative(site, native, CPUS)];

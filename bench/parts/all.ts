@@ -95,7 +95,7 @@ const cases: readonly Case[] = [
   rikWide,
 ];
 
-/** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */
+/** The cases named by their part ("b") or in full ("b.array"), in their order; all by default. */
 export function selectCases(names: readonly string[]): readonly Case[] {
   const isNamed = ({ id }: Case, name: string): boolean => id === name || id.startsWith(`${name}.`);
   const unknown = names.find((name) => !cases.some((each) => isNamed(each, name)));

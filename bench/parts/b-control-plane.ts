@@ -11,7 +11,7 @@ const CPUS = 1_000;
 const POLL_MS = 10;
 const RATE_MUST = 20_000;
 
-/** Everything but the processes: tasks of no duration, every transition durable. */
+/** Everything except the processes: tasks of no duration, every transition durable. */
 export const arrayThrough: Case = {
   id: "b.array",
   what: `${TASKS.toLocaleString("en-US")} tasks of one array through the control plane`,
@@ -37,7 +37,7 @@ interface Load {
   readonly requests: readonly Buffer[];
 }
 
-/** From the first submit to the last end being durable, as a client sees it. */
+/** From the first submission until the last end is durable, as a client sees it. */
 async function through(bench: Bench, { tasks, jobs, requests }: Load): Promise<Measure[]> {
   const site = bench.openSite();
   const server = await site.startServer();

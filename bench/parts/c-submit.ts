@@ -12,7 +12,7 @@ const SINGLE_JOBS = 50_000;
 const ARRAYS = 20;
 const ARRAY_TASKS = 1_000_000;
 
-/** Calls of 5,000 jobs, a few on their way at once; rounds, for the first one finds cold code. */
+/** Calls of 5,000 jobs, a few on their way at once; several rounds, because the first one runs cold code. */
 export const bulk: Case = {
   id: "c.bulk",
   what: "durable submit in bulk: 20 calls of 5,000 jobs, 4 in flight, no agent",
@@ -47,7 +47,7 @@ export const bulk: Case = {
   },
 };
 
-/** Clients share the machine: without their part nobody could tell who the limit is. */
+/** Clients share the machine: without their part it would be unclear what the limit is. */
 const oneByOneThrough = (
   through: SubmitterOptions["through"],
   { id, what, budget }: { readonly id: string; readonly what: string; readonly budget?: number },
@@ -79,7 +79,7 @@ const oneByOneThrough = (
 
 export const oneByOne = oneByOneThrough("frames", {
   id: "c.single",
-  what: "clients that cost next to nothing",
+  what: "clients with minimal CPU",
   budget: 10_000,
 });
 

@@ -8,7 +8,7 @@ import type { Server } from "../support/site.ts";
 
 const JOBS = 200;
 const WARM_UP_JOBS = 20;
-const IDLE_MS = 20; // between jobs, so that each one finds everything at rest
+const IDLE_MS = 20; // between jobs, so that each one finds an idle system
 const FILE_POLL_MS = 2;
 
 interface Times {
@@ -16,8 +16,8 @@ interface Times {
   readonly startedMs: number;
 }
 
-/** How long an idle system takes to start what it is given. */
-/** For a moment after it has joined an agent asks programs about its machine: it is not idle then. */
+/** How long an idle system takes to start a submitted job. */
+/** For a moment after it has joined, an agent runs programs to discover its machine: it is not idle then. */
 const SETTLE_MS = 2_000;
 
 export const latency: Case = {
@@ -52,7 +52,7 @@ export const latency: Case = {
   },
 };
 
-/** The process itself tells when it started; asking the server meanwhile would slow it down. */
+/** The process itself records its start; polling the server meanwhile would slow it down. */
 async function runOne({ client }: Server, command: [string, string]): Promise<Times> {
   const begin = process.hrtime.bigint();
   const { jobs } = await client.submitJobs({ jobs: [{ spec: { command } }] });
@@ -67,7 +67,7 @@ async function runOne({ client }: Server, command: [string, string]): Promise<Ti
   return { answeredMs: since(answered), startedMs: since(readStart(command[1]) ?? 0n) };
 }
 
-/** undefined while the file is not there or not written to its end. */
+/** undefined while the file does not exist or is incomplete. */
 function readStart(file: string): bigint | undefined {
   if (!existsSync(file)) return undefined;
   const text = readFileSync(file, "utf8");

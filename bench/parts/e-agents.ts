@@ -7,10 +7,10 @@ const FIRST = 200;
 const MORE = 1_000;
 const KB = 1_000;
 
-/** What an agent costs that is connected and has nothing to do. */
+/** The cost of a connected, idle agent. */
 export const idleAgents: Case = {
   id: "e.agents",
-  what: "memory of the server for each idle agent that is connected",
+  what: "memory of the server for each connected, idle agent",
   async run(bench) {
     const site = bench.openSite();
     const server = await site.startServer();
@@ -31,7 +31,7 @@ export const idleAgents: Case = {
     const many = await rss();
     const note = `${Math.round(empty)} kB empty, ${Math.round(few)} with ${FIRST}`;
     return [
-      // The first ones also pay for what happens once: code that is loaded, a heap that grows.
+      // The first ones also pay one-time costs: code that is loaded, a heap that grows.
       { name: `each of the first ${FIRST}`, value: (few - empty) / FIRST, unit: "kB", note },
       { name: `each of ${MORE} more`, value: (many - few) / more, unit: "kB", must: atMost(64) },
     ];

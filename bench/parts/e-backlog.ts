@@ -16,8 +16,8 @@ const MB = 1_000_000;
 const rssMust: Readonly<Record<number, number>> = { 50_000: 150, 1_000_000: 600 };
 
 /**
- * The same work with little and with much that waits behind it. One server for each size, all up
- * at once and measured in turn, so that the machine's other load falls on all of them.
+ * The same work with a small and a large queue behind it. One server for each size, all up at once and measured in turn, so that the
+ * machine's other load falls on all of them.
  */
 export const backlog: Case = {
   id: "e.backlog",
@@ -61,7 +61,7 @@ export const backlog: Case = {
   },
 };
 
-/** The agent's own count: from its welcome to the last task acknowledged. */
+/** The agent's own count: from its Welcome to the last acknowledged task. */
 async function workThrough(
   bench: Bench,
   site: Site,
@@ -83,7 +83,7 @@ async function workThrough(
   return done / seconds;
 }
 
-/** Submits as much as is worked off: every size has the same work, and stays the size it is. */
+/** Submits as many tasks as end: every size has the same work, and keeps its size. */
 async function holdQueue(server: Server, queued: number, isOver: () => boolean): Promise<void> {
   const wire = openWire(server.grpc);
   let next = 0;

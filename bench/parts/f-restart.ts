@@ -6,7 +6,7 @@ import { readRss } from "../support/proc.ts";
 const JOBS = 1_000_000;
 const RESTARTS = 3;
 
-/** From starting the process again after kill -9 to its first answer. */
+/** From the restart of the process after kill -9 to its first answer. */
 export const restart: Case = {
   id: "f.restart",
   what: `restart after kill -9 with ${JOBS.toLocaleString("en-US")} single jobs queued`,

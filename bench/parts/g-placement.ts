@@ -8,7 +8,7 @@ const CLUSTERS = 100;
 const CPUS_PER_NODE = 64;
 const STEPS = 50_000;
 
-/** What jobs ask for: all the same, or each for one of the clusters and one of four sizes. */
+/** The requests of jobs: all equal, or each for one of the clusters and one of four sizes. */
 const loads: Readonly<Record<string, (at: number) => JobSpecInput>> = {
   "one class": () => ({ command: ["true"] }),
   "400 classes": (at) => ({
@@ -47,7 +47,7 @@ function measure(bench: Bench, policy: string, load: string): Measure[] {
   const stepMs = performance.now();
   let placed = 0;
   for (let step = 0; step < steps; step++) {
-    // Spread over all that run, and the same in every run of the bench.
+    // Spread over all running tasks, and the same in every run of the bench.
     const at = (step * 7_919) % running.length;
     const ended = running[at];
     if (ended !== undefined) core.end(ended);

@@ -31,7 +31,7 @@ const want = (type: string, count: number, inside: ResourceRequest[] = []): Reso
   requires: [],
   with: inside,
 });
-/** What rainbow's own client asks for: a rack with nodes with cores. */
+/** The request of rainbow's own client: a rack with nodes with cores. */
 const request = (cores: number): CompiledRequest =>
   compileRequest([[want("rack", 1, [want("node", 2, [want("core", cores)])])]]);
 
@@ -54,7 +54,7 @@ function documentOf(nodeCount: number, coresOf: (node: number) => number): unkno
   return { graph: { nodes, edges } };
 }
 
-/** Which of 100 clusters could take a job: the pure core in this process. */
+/** Which of 100 clusters could run a job: the pure core in this process. */
 export const satisfy: Case = {
   id: "h.satisfy",
   what: `requests matched against ${CLUSTERS} clusters of ${NODES} nodes`,
@@ -95,12 +95,12 @@ function timed(
   budgetMs?: number,
 ): Measure {
   const rounds = bench.count(1_000);
-  graphs.satisfy(request(cores), when); // layouts are made once, when they are first wanted
+  graphs.satisfy(request(cores), when); // layouts are computed once, on first use
   for (let at = 0; at < rounds / 10; at++) graphs.satisfy(request(cores), when);
   const before = process.cpuUsage();
   let matches = 0;
   for (let at = 0; at < rounds; at++) {
-    // Compiled each time: no answer is remembered from the request before.
+    // Compiled each time: no result of an earlier request is reused.
     matches = graphs.satisfy(request(cores), when).matches.length;
   }
   const { user, system } = process.cpuUsage(before);
@@ -165,7 +165,7 @@ export const largeGraph: Case = {
   },
 };
 
-/** In a function of its own, so that the document can be forgotten before memory is measured. */
+/** In a separate function, so that the document can be collected before memory is measured. */
 function load(nodes: number): { graph: Graph; ms: number; cpuMs: number; bytes: number } {
   const parse = (): { graph: Graph; ms: number; cpuMs: number } => {
     const document: unknown = JSON.parse(JSON.stringify(documentOf(nodes, () => BIG_CORES)));

@@ -10,12 +10,13 @@ import {
   SECRET,
   SUBSYSTEM,
 } from "../support/rainbow-peer.ts";
+import { callPairs } from "../support/rainbow-pairs.ts";
 import type { Site } from "../support/site.ts";
 
 const SUBMISSIONS = 5_000;
 const JOBS = 10_000;
 const BATCH = 100;
-/** Twenty times what rainbow's own server does with 100 clusters on such a machine, 63 to 88/s. */
+/** Twenty times the rate of rainbow's own server with 100 clusters on such a machine, 63 to 88/s. */
 const MANY_BUDGET = 20 * 88;
 
 /** A rack with 2 nodes with 4 cores, as rainbow's client makes it. */
@@ -31,7 +32,7 @@ const PAYLOAD = JSON.stringify({
   tasks: [{ command: ["hostname"], resources: "task-resources" }],
 });
 
-/** The same as it is submitted. */
+/** The same in the form of a submission. */
 const JOBSPEC = `version: 1
 resources:
   task-resources:
@@ -79,37 +80,37 @@ async function openWorlds(
   return measures;
 }
 
-async function callers(
-  { site, peer, clusters }: World,
-  connections: number,
-  work: CallerOptions["work"],
-): Promise<CallerResult & { readonly cpuMsPerTask: Readonly<Record<string, number>> }> {
-  const count = countOf(work, clusters.length);
-  const options: CallerOptions = {
-    server: peer.address,
-    connections,
-    clusters,
-    payload: PAYLOAD,
-    jobspec: JOBSPEC,
-    work,
-  };
+type Metered = CallerResult & { readonly cpuMsPerTask: Readonly<Record<string, number>> };
+
+async function metered(
+  { peer }: World,
+  count: number,
+  call: () => Promise<CallerResult>,
+): Promise<Metered> {
   const stop = startMeter({ server: peer.pid });
-  const child = site.startScript("rainbow-callers.ts", options);
-  const output = await child.prints(/^called (.*)$/m, 600_000);
-  const result = JSON.parse(output) as CallerResult;
+  const result = await call();
   return { ...result, cpuMsPerTask: { ...stop(count), clients: result.cpuMs } };
 }
 
-function countOf(work: CallerOptions["work"], clusters: number): number {
-  switch (work.kind) {
-    case "submit":
-      return work.calls;
-    case "drain":
-      return work.jobs;
-    case "register":
-      return clusters;
-  }
-}
+const submitPairs = (world: World, connections: number, calls: number): Promise<Metered> =>
+  metered(world, calls, () => {
+    const { site, peer, clusters } = world;
+    const requests = { payload: PAYLOAD, jobspec: JOBSPEC };
+    return callPairs(site, { server: peer.address, connections, calls, clusters, ...requests });
+  });
+
+const callers = (
+  world: World,
+  connections: number,
+  count: number,
+  work: CallerOptions["work"],
+): Promise<Metered> =>
+  metered(world, count, async () => {
+    const { site, peer, clusters } = world;
+    const options: CallerOptions = { server: peer.address, connections, clusters, work };
+    const child = site.startScript("rainbow-callers.ts", options);
+    return JSON.parse(await child.prints(/^called (.*)$/m, 600_000)) as CallerResult;
+  });
 
 const submitting = (
   id: string,
@@ -123,7 +124,7 @@ const submitting = (
       const measures: Measure[] = [];
       for (const connections of [1, 16]) {
         const calls = bench.count(SUBMISSIONS);
-        const told = await callers(world, connections, { kind: "submit", calls });
+        const told = await submitPairs(world, connections, calls);
         bench.worked(calls);
         const { name } = world.peer;
         measures.push({
@@ -148,8 +149,8 @@ export const handingOver: Case = {
   run: (bench) =>
     openWorlds(bench, { clusters: 1, nodes: 4 }, async (world) => {
       const jobs = bench.count(JOBS);
-      await callers(world, 16, { kind: "submit", calls: jobs });
-      const told = await callers(world, 1, { kind: "drain", jobs, batch: BATCH });
+      await submitPairs(world, 16, jobs);
+      const told = await callers(world, 1, jobs, { kind: "drain", jobs, batch: BATCH });
       bench.worked(jobs);
       return [
         {
@@ -171,7 +172,7 @@ export const registering: Case = {
       const count = bench.count(REGISTERED);
       const names = Array.from({ length: count }, (_, at) => `c${at}`);
       const clusters = names.map((name) => ({ name, token: "", secret: "" }));
-      const told = await callers({ ...world, clusters }, 12, {
+      const told = await callers({ ...world, clusters }, 12, count, {
         kind: "register",
         secret: SECRET,
         graph: graphOf(3),

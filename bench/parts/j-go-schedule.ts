@@ -12,7 +12,7 @@ const WORKERS = 3;
 const RATE_MUST = 280;
 const ROUNDS = 3;
 const POLL_MS = 10;
-const SETTLE_MS = 2_000; // until what follows from ends is done, too
+const SETTLE_MS = 2_000; // until the consequences of ends are done too
 
 const trueTasks = (count: number) => Array.from({ length: count }, () => ({ cmd: "true" }));
 
@@ -31,7 +31,7 @@ async function open(
 
 export const manyTasks: Case = {
   id: "j.tasks",
-  what: `true x ${TASKS} by one Schedule on ${WORKERS} of go-schedule's workers, to the last done`,
+  what: `true x ${TASKS} by one Schedule on ${WORKERS} of go-schedule's workers, until the last is done`,
   run: (bench) =>
     open(bench, WORKERS, async (world) => {
       const { server, workers } = world;
@@ -58,7 +58,7 @@ export const manyTasks: Case = {
 };
 
 const BULK = 20_000;
-/** schedctl's patience. */
+/** schedctl's timeout. */
 const BULK_MS_MAX = 10_000;
 
 export const bulkSchedule: Case = {
@@ -91,10 +91,10 @@ const LISTED = 26_000;
 const LISTS = 5;
 const LIST_CPU_MS_MAX = 500;
 
-/** The agent tells no output, so that the first list asks it for some, in vain; the others do not. */
+/** The agent reports no output, so the first list requests some, in vain; the others do not. */
 export const longList: Case = {
   id: "j.list",
-  what: `GetTaskList of ${LISTED.toLocaleString("en-US")} tasks that are over`,
+  what: `GetTaskList of ${LISTED.toLocaleString("en-US")} ended tasks`,
   run: (bench) =>
     open(bench, 0, async ({ scheduler, server, site }) => {
       const options: InstantAgentOptions = { server: server.grpc, sessions: 1, cpus: 1_000 };
@@ -138,7 +138,7 @@ export const longList: Case = {
 };
 
 const SINGLES = 200;
-const IDLE_MS = 20; // between tasks, so that each one finds everything at rest
+const IDLE_MS = 20; // between tasks, so that each one finds an idle system
 
 export const oneTask: Case = {
   id: "j.latency",
@@ -159,10 +159,10 @@ export const oneTask: Case = {
     }),
 };
 
-/** Told by a watch: asking again and again would slow it down. */
+/** From a watch: polling would slow it down. */
 async function runOne({ scheduler, server }: GoSchedule): Promise<number> {
   const watch = server.client.watch({ tasks: true });
-  const first = await watch.next(); // from here on it tells all
+  const first = await watch.next(); // from here on it has all events
   if (first.value?.event.case !== "sync") throw new Error("a watch begins with a sync");
   const beginMs = performance.now();
   const { tasks } = await scheduler.schedule({ tasks: [{ cmd: "true" }] });

@@ -7,7 +7,7 @@ const COUNTS = [1_000, 3_000, 5_000];
 const POLL_MS = 50;
 const TIMEOUT_MS = 180_000;
 
-/** From the cancel of an array of sleeps that all run to its end: linear in the count. */
+/** From the cancel of an array of running sleeps to its end: linear in the count. */
 export const cancels: Case = {
   id: "k.cancel",
   what: `sleep 500 x ${COUNTS.join(", ")} on one agent: until all run, and until all are cancelled`,

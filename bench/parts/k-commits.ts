@@ -5,9 +5,9 @@ import { startMeter } from "../support/proc.ts";
 
 const TASKS = 20_000;
 const AGENTS = 100;
-const POLL_MS = 100; // each question makes the server commit what it has
+const POLL_MS = 100; // each request makes the server commit its open batch
 
-/** Many agents report by themselves: how many commits that makes. */
+/** Many agents report independently: the number of commits. */
 export const commits: Case = {
   id: "k.commits",
   what: `${TASKS.toLocaleString("en-US")} tasks of no duration on ${AGENTS} agents with one cpu each`,

@@ -6,10 +6,10 @@ const CALLERS = 100;
 const PROBE_MS = 10_000;
 const BUDGET_MS = 100;
 
-/** How long others wait while someone sends large or hostile documents. */
+/** How long other callers wait while one sends large or hostile documents. */
 export const documents: Case = {
   id: "k.documents",
-  what: "waiting of others, while documents are read that are as large or bad as limits allow",
+  what: "latency of other callers, while the server reads the largest and worst documents that limits allow",
   async run(bench) {
     const site = bench.openSite();
     const server = await site.startServer();

@@ -11,7 +11,7 @@ const POLL_MS = 100;
 const SETTLE_ROUNDS = 4;
 const MB = 1_000_000;
 
-/** Memory of ended work, and how long a server takes to read it back after kill -9. */
+/** Memory of ended jobs, and how long a server takes to load them after kill -9. */
 export const ended: Case = {
   id: "k.ended",
   what: `memory of ${TASKS.toLocaleString("en-US")} ended tasks, and a restart with them`,
@@ -64,7 +64,7 @@ async function measure(
   ];
 }
 
-/** Garbage goes when the server is idle, which on a busy machine it is later. */
+/** Garbage is collected when the server is idle, which on a busy machine is later. */
 async function leastRss({ process: { pid } }: Server): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < SETTLE_ROUNDS; round++) {

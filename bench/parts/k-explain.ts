@@ -3,7 +3,7 @@ import { toJobSpec, type JobSpecInput } from "../../src/core/model/job/job-spec.
 import type { JobSpec } from "../../src/core/model/job/job.ts";
 import { matchGraphs } from "../../src/core/scheduler/nodes/node-classes.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
-import { tryOut } from "../../src/core/scheduler/explain/trial.ts";
+import { dryRun } from "../../src/core/scheduler/explain/dry-run.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
@@ -31,7 +31,7 @@ const requests: Readonly<Record<string, JobSpecInput>> = {
 /** Why a job fits nowhere: the pure core in this process. */
 export const explanations: Case = {
   id: "k.explain",
-  what: "explaining a job that fits on no node, on the thread that decides",
+  what: "explaining a job that fits on no node, on the deciding thread",
   async run(bench) {
     return [1_000, 10_000].flatMap((nodes) =>
       [true, false].flatMap((areAlike) => measure(bench.count(nodes), areAlike)),
@@ -75,8 +75,8 @@ function measure(nodes: number, areAlike: boolean): readonly Measure[] {
     };
     const slices = longestSlice(state, spec.request);
     const before = timed(REFERENCE_ROUNDS, askEvery);
-    const dryRun = timed(ROUNDS, () => {
-      tryOut(state, [spec], policy, bounds);
+    const dryRunMs = timed(ROUNDS, () => {
+      dryRun(state, [spec], policy, bounds);
       explain();
     });
     const budget = { must: atMost(areAlike ? 25 : 100) };
@@ -91,12 +91,12 @@ function measure(nodes: number, areAlike: boolean): readonly Measure[] {
         ...budget,
         note,
       },
-      { name: `dry run, ${kind}, ${where}`, value: dryRun, unit: "ms", ...budget },
+      { name: `dry run, ${kind}, ${where}`, value: dryRunMs, unit: "ms", ...budget },
     ];
   });
 }
 
-/** Of making graphs of nodes and matching them, which is done before in turns of its own. */
+/** The steps of making graphs of nodes and matching them, which happens before in separate turns. */
 function longestSlice(state: State, request: JobSpec["request"]): number | undefined {
   if (request === undefined) return undefined;
   const slices = matchGraphs(state.nodes, request);

@@ -33,7 +33,7 @@ async function measure(bench: Bench, agents: number): Promise<Measure> {
   const { agentSessions } = await server.client.getStats({});
   await site.close();
   return {
-    name: `${agents} idle agents, CPU a minute`,
+    name: `${agents} idle agents, CPU per minute`,
     value: main + others,
     unit: "s",
     ...(agents === 10_000 && { must: atMost(2) }),
@@ -41,10 +41,10 @@ async function measure(bench: Bench, agents: number): Promise<Measure> {
   };
 }
 
-/** The CPU time of a server whose agents are connected and have nothing to do. */
+/** The CPU time of a server with connected, idle agents. */
 export const idleCpu: Case = {
   id: "k.idle-agents",
-  what: "CPU of the server for idle agents that are connected",
+  what: "CPU of the server for connected, idle agents",
   async run(bench) {
     const few = await measure(bench, bench.count(5_000));
     return [few, await measure(bench, bench.count(10_000))];

@@ -71,7 +71,7 @@ async function submitTimes({ client }: Server): Promise<readonly number[]> {
   return times;
 }
 
-/** Each client asks for one page after the other, as fast as it gets them. */
+/** Each client requests one page after another, as fast as it gets them. */
 async function withListers<T>({ grpc }: Server, work: () => Promise<T>): Promise<T> {
   const clients = Array.from({ length: CLIENTS }, () =>
     createClient({ server: grpc, timeoutMs: CALL_MS_MAX }),

@@ -7,7 +7,7 @@ import { Core } from "../support/core.ts";
 import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
 
 const STEPS = 5_000;
-/** A row that is slower than this stops and divides by what it did. */
+/** A row that is slower than this stops and divides by its finished steps. */
 const CPU_MS_MAX = 5_000;
 const CLUSTERS = 100;
 const MB = 1_000_000;
@@ -33,11 +33,11 @@ function cpuPerTask(bench: Bench, step: (at: number) => void): { ms: number; tas
   return { ms: cpuMs(before) / tasks, tasks };
 }
 
-/** A world of so many of something, and what happens in it again and again. */
+/** A world of a certain size, and its repeated step. */
 interface Rows {
   readonly id: string;
   readonly what: string;
-  /** All but the first must take at most `times` as long as the first one. */
+  /** All sizes except the first must take at most `times` as long as the first one. */
   readonly sizes: readonly number[];
   readonly unit: string;
   readonly times?: number;
@@ -60,10 +60,10 @@ const rows = ({ id, what, sizes, unit, times: most = 2, world }: Rows): Case => 
   },
 });
 
-/** Enough for all steps, of each of so many. */
+/** Enough for all steps, of each size. */
 const backlog = (count: number): string => `0-${Math.ceil((4 * STEPS) / count) + 10}`;
 
-/** Again and again one task ends, and what can be placed then is. */
+/** Repeatedly ends one task, and places what fits then. */
 function endAndPlace(core: Core): () => void {
   const running = core.place();
   return () => {
@@ -98,7 +98,7 @@ export const groups = rows({
 
 export const classes = rows({
   id: "k.classes",
-  what: "one full node of 8 cpus, classes that all fit what one task leaves",
+  what: "one full node of 8 cpus, classes that all fit the capacity that one task frees",
   sizes: [1, 100, 1_000, 4_000],
   unit: "classes",
   world: (core, count) =>
@@ -112,7 +112,7 @@ export const classes = rows({
 
 export const pinned = rows({
   id: "k.pinned",
-  what: "one job after the other, each pinned to a node, submitted to ended",
+  what: "one job after another, each pinned to a node, from submission to end",
   sizes: [100, 1_000, 10_000],
   unit: "nodes",
   world: (core, count) => {
@@ -141,7 +141,7 @@ const cores = (count: number): JobSpecInput["request"] => [
 
 export const graphClusters = rows({
   id: "k.graph-clusters",
-  what: `jobs by a request of graphs over ${CLUSTERS} managed clusters`,
+  what: `jobs with graph requests over ${CLUSTERS} managed clusters`,
   sizes: [300, 1_000, 3_000],
   unit: "nodes",
   world: (core, count) => {
@@ -153,7 +153,7 @@ export const graphClusters = rows({
 
 export const graphClustersIdle = rows({
   id: "k.graph-clusters-idle",
-  what: "the same with nodes that are idle: each job is submitted, placed and ended",
+  what: "the same with idle nodes: each job is submitted, placed and ended",
   sizes: [300, 1_000, 3_000],
   unit: "nodes",
   world: (core, count) => {
@@ -171,7 +171,7 @@ export const graphClustersIdle = rows({
 
 export const graphRequests = rows({
   id: "k.graph-requests",
-  what: "1,000 full nodes, so many requests of graphs that differ and fit nowhere; one task ends",
+  what: "1,000 full nodes, so many different graph requests that fit nowhere; one task ends",
   sizes: [1, 16, 100, 1_000],
   unit: "requests",
   times: 20,
@@ -187,7 +187,7 @@ export const graphRequests = rows({
 
 export const limitedGroups: Case = {
   id: "k.limited-groups",
-  what: "the planner alone: 1,000 groups at runningTasksMax, and one that works off 15,000 tasks",
+  what: "the planner alone: 1,000 groups at runningTasksMax, and one with 15,000 tasks to run",
   async run(bench) {
     const core = new Core("spread");
     core.connect(0, { cluster: "c", cpus: 1_004 });
@@ -207,7 +207,7 @@ export const limitedGroups: Case = {
     gc();
     bench.worked(tasks);
     const grown = (process.memoryUsage().heapUsed - before) / MB;
-    core.place(); // which is thereby still in memory
+    core.place(); // so it is still in memory
     return [
       { name: "memory for 15,000 tasks", value: grown, unit: "MB", must: atMost(30) },
       { name: "per task", value: perTask, unit: "ms CPU" },

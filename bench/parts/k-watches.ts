@@ -1,9 +1,10 @@
 import type { WatcherOptions, WatcherResult } from "../watchers.ts";
 import type { Child } from "../support/child.ts";
-import { median, percentile, sleep } from "../support/numbers.ts";
-import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
+import { sleep } from "../support/numbers.ts";
+import type { Bench, Case, Measure } from "../support/part.ts";
 import { readCpu, readRss } from "../support/proc.ts";
 import type { Server, Site } from "../support/site.ts";
+import { cpuFactor, growthOf, type WatchedRound, worstWait } from "../support/watch-measures.ts";
 import { distinctJobs, encodeSubmit, openWire, submitAll } from "../support/wire.ts";
 
 const JOBS = 20_000;
@@ -13,7 +14,7 @@ interface Crowd {
   readonly read: number;
   readonly gzip?: boolean;
 }
-/** Who watches: half over SSE, half over gRPC. Unread ones are open and take nothing. */
+/** The watches: half over SSE, half over gRPC. Unread ones are open and read nothing. */
 const CROWDS = [
   { name: "100 of 1,000 read", read: 100 },
   { name: "none of 1,000 reads", read: 0 },
@@ -29,10 +30,7 @@ const MIB = 1_024 * 1_024;
 
 type Probe = "command" | "commit";
 
-interface Round {
-  readonly cpuMs: number;
-  readonly growthMb: number;
-  readonly waitsMs: readonly number[];
+interface Round extends WatchedRound {
   readonly note: string;
 }
 
@@ -41,7 +39,7 @@ const cpuOf = ({ process }: Server): number => {
   return main + others;
 };
 
-/** A server that also serves REST, and where. */
+/** A server that also serves REST, and its address. */
 async function startServer(site: Site): Promise<{ server: Server; http: string }> {
   const server = await site.startServer();
   const http = await server.process.prints(/REST:\s+http:\/\/(\S+:\d+)/);
@@ -52,7 +50,7 @@ async function startServer(site: Site): Promise<{ server: Server; http: string }
 const job = (_: unknown, at: number) => ({ command: ["/bin/true", `--input=part-${at}.dat`] });
 const BODY = JSON.stringify({ jobs: Array.from({ length: JOBS }, job) });
 
-/** One POST of all jobs. Nothing is parsed here: it would delay the probes of this process. */
+/** One POST of all jobs. The answer is not parsed: that would delay the probes of this process. */
 async function post(http: string): Promise<() => void> {
   const headers = { "content-type": "application/json" };
   const answer = await fetch(`http://${http}/v1/jobs`, { method: "POST", headers, body: BODY });
@@ -64,9 +62,8 @@ async function post(http: string): Promise<() => void> {
 }
 
 /**
- * Submits a job again and again until `isDone`; how long each took. As "command" it is the same job
- * each time, by its key: it is decided and answered, and changes nothing. As "commit" each is a
- * commit of its own, which all watches get too.
+ * Submits a job repeatedly until `isDone`; returns the duration of each. As "command" it is the same job each time, by its key: it is
+ * decided and answered, and changes nothing. As "commit" each is a separate commit, which all watches receive too.
  */
 async function probe(
   { grpc }: Server,
@@ -88,7 +85,7 @@ async function probe(
   return waitsMs;
 }
 
-/** One commit of 20,000 jobs through watches, with probes from before it until all was read. */
+/** One commit of 20,000 jobs through watches, with probes from before it until everything was read. */
 async function commitThrough(
   bench: Bench,
   {
@@ -138,36 +135,11 @@ async function describeRead(watchers: Child | undefined): Promise<string> {
   return `each reader got ${mb(sse)} over SSE, ${mb(calls)} over gRPC`;
 }
 
-function measure(name: string, watched: Round, alone: Round): readonly Measure[] {
-  const { waitsMs } = watched;
-  return [
-    {
-      name: `${name}: memory grows by`,
-      value: watched.growthMb - alone.growthMb,
-      unit: "MB",
-      must: atMost(GROWTH_MB_MAX),
-      note: `${watched.growthMb.toFixed(0)} MB with watches, ${alone.growthMb.toFixed(0)} without`,
-    },
-    waited(`${name}: a command waits, worst`, waitsMs, alone.waitsMs),
-    {
-      name: `${name}: CPU, times that without watches`,
-      value: watched.cpuMs / alone.cpuMs,
-      unit: "x",
-      must: atMost(CPU_FACTOR_MAX),
-      note: `${watched.cpuMs} and ${alone.cpuMs} ms${watched.note}`,
-    },
-  ];
-}
-
-function waited(name: string, waitsMs: readonly number[], alone: readonly number[]): Measure {
-  return {
-    name,
-    value: percentile(waitsMs, 1),
-    unit: "ms",
-    must: atMost(WAIT_MS_MAX),
-    note: `p50 ${median(waitsMs).toFixed(1)}, ${waitsMs.length} probes; without watches worst ${percentile(alone, 1).toFixed(0)}`,
-  };
-}
+const measure = (name: string, watched: Round, alone: Round): readonly Measure[] => [
+  growthOf(name, watched, alone, GROWTH_MB_MAX),
+  worstWait(`${name}: a command waits, worst`, watched, alone, WAIT_MS_MAX),
+  cpuFactor(name, watched, alone, { timesMax: CPU_FACTOR_MAX, note: watched.note }),
+];
 
 export const watchedCommit: Case = {
   id: "k.watches",
@@ -183,14 +155,14 @@ export const watchedCommit: Case = {
     const commits = await commitThrough(bench, { read: CROWDS[0].read, probes: "commit" });
     const aloneCommits = await commitThrough(bench, { read: undefined, probes: "commit" });
     const name = `${CROWDS[0].name}: a new job's submit waits, worst`;
-    return [...measures, waited(name, commits.waitsMs, aloneCommits.waitsMs)];
+    return [...measures, worstWait(name, commits, aloneCommits, WAIT_MS_MAX)];
   },
 };
 
 const IDLE_WATCHES = 900;
 const SUBMISSIONS = 2_000;
 
-/** CPU of the server for one submission, with watches of jobs to which nothing happens. */
+/** CPU of the server for one submission, with watches of jobs without events. */
 async function submitBeside(bench: Bench, idle: number): Promise<number> {
   const site = bench.openSite();
   const { server, http } = await startServer(site);

@@ -55,7 +55,7 @@ async function ended({ client }: Edge, ids: readonly string[], count = ids.lengt
   return (performance.now() - beginMs) / 1_000;
 }
 
-/** Text of which three quarters are left when it is packed: the worst that scripts are. */
+/** Text that compresses to three quarters: the worst case of scripts. */
 const aScript = (bytes: number): string =>
   `exit 0\n# ${randomBytes(Math.ceil((bytes * 3) / 4)).toString("base64")}\n`;
 
@@ -112,7 +112,7 @@ const LOG =
 
 export const thinOutputs: Case = {
   id: "l.link-outputs",
-  what: "three readers of outputs of 1 MB over 256 kbit/s, and submit and wait for true beside them",
+  what: "three readers of outputs of 1 MB over 256 kbit/s, while true is submitted and awaited",
   run: (bench) =>
     onEdge(bench, async (edge) => {
       const lines = bench.count(25_000);

@@ -40,7 +40,7 @@ const array = (count: number): RunRequest[] =>
 const rateSince = (beginMs: number, count: number): number =>
   (count * 1_000) / (performance.now() - beginMs);
 
-/** From the first start to the last end, through an executor over a directory of its own. */
+/** From the first start to the last end, through an executor over its own directory. */
 async function throughExecutor(
   open: (directory: string) => Promise<Executor>,
   requests: readonly RunRequest[],
@@ -68,7 +68,7 @@ const haveEnded =
     executor.known().filter(({ report }) => report.kind === "ended").length === count;
 
 interface Plain {
-  /** Submits what the executor is given, with the scheduler's own command. */
+  /** Submits the executor's input with the scheduler's own command. */
   readonly submit: () => void;
   readonly hasEnded: () => boolean;
 }

@@ -9,7 +9,7 @@ const EDGES = 5_000;
 const KB = 1_000;
 const KB_MAX = 64;
 
-/** Starts simulated edges as anybody does; returns the memory of their process, idle. */
+/** Starts simulated edges as users do; returns the memory of their process, idle. */
 async function startEdges(site: Site, { grpc, client }: Server, count: number): Promise<number> {
   const before = Number((await client.getStats({})).agentSessions);
   const flags = ["--server", grpc, "--data", site.path(`edges-${count}`), "--log-level", "warn"];
@@ -30,7 +30,7 @@ async function measure(
   const site = bench.openSite();
   const server = await site.startServer("data", flags);
   const rss = (): number => readRss(server.process.pid) / KB;
-  // The first ones also pay for what happens once: code that is loaded, a heap that grows.
+  // The first ones also pay one-time costs: code that is loaded, a heap that grows.
   const few = { own: await startEdges(site, server, FIRST), server: rss() };
   const count = bench.count(EDGES);
   bench.progress(`${count} edges, ${name}`);
@@ -57,7 +57,7 @@ async function measure(
   ];
 }
 
-/** What simulated edges cost that are connected and have nothing to do. */
+/** The cost of connected, idle simulated edges. */
 export const edgesMemory: Case = {
   id: "m.edges",
   what: `memory for each of ${EDGES.toLocaleString("en")} simulated edges, idle`,

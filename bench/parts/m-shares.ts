@@ -5,19 +5,19 @@ import { atLeast, type Case, type Measure } from "../support/part.ts";
 
 const BACKLOGS = [1_000, 30_000] as const;
 const EDGES = [10, 1_000] as const;
-/** What the earlier system decided in a second, with a backlog of 1,000. */
+/** The decisions of the earlier system per second, with a backlog of 1,000. */
 const OLD_PER_SECOND = 94;
 
-/** 300 to 500 Ws, as its job requester asks. */
+/** 300 to 500 Ws, as its job requester requests. */
 const jobs = (count: number): JobSpec[] =>
   Array.from({ length: count }, (_, at) =>
     toJobSpec({ energy: { wattSeconds: 300 + (at % 200) } }),
   );
 
-/** Edges that end each share at once: what is measured is the core, split and place. */
+/** Edges that end each share at once: this measures the core, splitting and placing. */
 export const sharesCore: Case = {
   id: "m.core",
-  what: "the core alone: jobs with energy split, placed and ended in a second of CPU",
+  what: "the core alone: jobs with energy split, placed and ended per second of CPU",
   async run(bench) {
     const measures: Measure[] = [];
     for (const edges of EDGES) {

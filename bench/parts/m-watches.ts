@@ -1,9 +1,10 @@
 import type { NexusWatchersOptions, NexusWatchersResult } from "../nexus-watchers.ts";
 import { HttpWire } from "../support/http-wire.ts";
 import { openNexusWorld, type NexusWorld } from "../support/nexus-world.ts";
-import { median, percentile, sleep } from "../support/numbers.ts";
-import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
+import { sleep } from "../support/numbers.ts";
+import type { Bench, Case, Measure } from "../support/part.ts";
 import { readCpu, readRss } from "../support/proc.ts";
+import { cpuFactor, growthOf, type WatchedRound, worstWait } from "../support/watch-measures.ts";
 
 const JOBS = 10_000;
 const EDGES = 100;
@@ -19,15 +20,12 @@ const CPU_FACTOR_MAX = 3;
 const PROBE_MS = 20;
 const MIB = 1_024 * 1_024;
 
-interface Round {
-  readonly cpuMs: number;
-  readonly growthMb: number;
-  readonly waitsMs: readonly number[];
+interface Round extends WatchedRound {
   readonly seconds: number;
   readonly note: string;
 }
 
-/** All jobs run through watches of jobs, with a small request every 20 ms until all was read. */
+/** All jobs pass through watches of jobs, with a small request every 20 ms until everything was read. */
 async function runThrough(
   bench: Bench,
   crowd: { readonly isGzip: boolean } | undefined,
@@ -73,7 +71,7 @@ async function runThrough(
   return round;
 }
 
-/** Reads one job again and again; how long each took. */
+/** Reads one job repeatedly; returns the duration of each read. */
 async function probe(world: NexusWorld, isOver: () => boolean): Promise<readonly number[]> {
   const { address, client } = world;
   const wire = new HttpWire(address, 1);
@@ -96,29 +94,12 @@ function describeRead(text: string): string {
 }
 
 function measures(name: string, watched: Round, alone: Round): readonly Measure[] {
-  const { waitsMs } = watched;
+  const seconds = `${watched.seconds.toFixed(1)} and ${alone.seconds.toFixed(1)} s`;
+  const note = `, ${seconds}${watched.note}`;
   return [
-    {
-      name: `${name}: memory grows by`,
-      value: watched.growthMb - alone.growthMb,
-      unit: "MB",
-      must: atMost(GROWTH_MB_MAX),
-      note: `${watched.growthMb.toFixed(0)} MB with watches, ${alone.growthMb.toFixed(0)} without`,
-    },
-    {
-      name: `${name}: a small request waits, worst`,
-      value: percentile(waitsMs, 1),
-      unit: "ms",
-      must: atMost(WAIT_MS_MAX),
-      note: `p50 ${median(waitsMs).toFixed(1)}, ${waitsMs.length} probes; without watches worst ${percentile(alone.waitsMs, 1).toFixed(0)}`,
-    },
-    {
-      name: `${name}: CPU, times that without watches`,
-      value: watched.cpuMs / alone.cpuMs,
-      unit: "x",
-      must: atMost(CPU_FACTOR_MAX),
-      note: `${watched.cpuMs} and ${alone.cpuMs} ms, ${watched.seconds.toFixed(1)} and ${alone.seconds.toFixed(1)} s${watched.note}`,
-    },
+    growthOf(name, watched, alone, GROWTH_MB_MAX),
+    worstWait(`${name}: a small request waits, worst`, watched, alone, WAIT_MS_MAX),
+    cpuFactor(name, watched, alone, { timesMax: CPU_FACTOR_MAX, note }),
   ];
 }
 

@@ -12,7 +12,7 @@ const CALLERS = 8;
 const WORKERS = 1_000;
 /** rik's own scheduler, in memory, with a worker that answers by one stream: 1,000 instances, before it stops. */
 const RATE_MUST = 5_800;
-/** Twice that of rik's own scheduler, which stores nothing. */
+/** Twice the rate of rik's own scheduler, which stores nothing. */
 const LATENCY_MUST_MS = 2.2;
 
 interface World {
@@ -47,7 +47,7 @@ async function open(
   }
 }
 
-/** What a controller measured, and the CPU time that it took itself. */
+/** A controller's measurements, and its own CPU time. */
 type Loading = Loaded & { readonly cpuMs: number };
 
 async function load({ site, programs, controllers }: World, request: object): Promise<Loading> {
@@ -61,7 +61,7 @@ async function load({ site, programs, controllers }: World, request: object): Pr
   return { ...loaded, cpuMs: main + others };
 }
 
-/** One load, with the CPU time of everybody and the commits that it took. */
+/** One load, with the CPU time of all processes and the number of commits. */
 async function measured(
   bench: Bench,
   world: World,
@@ -91,7 +91,7 @@ async function measured(
 
 export const rikInstances: Case = {
   id: "n.instances",
-  what: `${INSTANCES.toLocaleString("en-US")} instances by ${CALLERS} callers on one worker of rik, until the controller was told that they run`,
+  what: `${INSTANCES.toLocaleString("en-US")} instances by ${CALLERS} callers on one worker of rik, until the controller received RUNNING for each`,
   run: (bench) =>
     open(bench, 1, async (world) => {
       const count = bench.count(INSTANCES);
@@ -106,7 +106,7 @@ export const rikInstances: Case = {
 
 export const rikUnread: Case = {
   id: "n.unread",
-  what: `the same while ${CALLERS} callers of a controller that reads nothing ask for as many`,
+  what: `the same while ${CALLERS} callers of a controller that reads nothing request as many`,
   run: (bench) =>
     open(bench, 1, async (world) => {
       const count = bench.count(INSTANCES);
@@ -132,7 +132,7 @@ export const rikLatency: Case = {
 
 export const rikWide: Case = {
   id: "n.wide",
-  what: `the same with ${WORKERS.toLocaleString("en-US")} workers, and how many the fullest of them has`,
+  what: `the same with ${WORKERS.toLocaleString("en-US")} workers, and the number of instances on the fullest one`,
   run: (bench) =>
     open(bench, WORKERS, async (world) => {
       const measures = await paced(bench, world, "wide");

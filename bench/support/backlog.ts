@@ -27,5 +27,5 @@ export async function fillQueue({ grpc, client }: Server, count: number): Promis
   if (queued !== count) throw new Error(`${count} jobs were submitted and ${queued} are queued`);
 }
 
-/** Until garbage is gone as far as it goes by itself: what an idle server holds is what counts. */
+/** Waits until an idle server has collected its garbage: the memory after that counts. */
 export const settle = (): Promise<void> => sleep(5_000);

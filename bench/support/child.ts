@@ -10,7 +10,7 @@ export interface ChildOptions {
   readonly cwd?: string;
 }
 
-/** A process that the bench started, with what it printed. Ended by its pid and nothing else. */
+/** A process that the bench started, with its output. Ended by its pid only. */
 export class Child {
   readonly command: string;
   readonly #child: ChildProcess;
@@ -32,7 +32,7 @@ export class Child {
       });
     }
     this.#exited = new Promise((resolve) => {
-      // Not "exit": what it printed last comes before "close".
+      // Not "exit": its last output comes before "close".
       this.#child.once("close", () => resolve(this.#tell()));
       this.#child.once("error", (error) => {
         this.#output += String(error);
@@ -64,7 +64,7 @@ export class Child {
     }
   }
 
-  /** Resolves with all it printed when it ended with 0. */
+  /** Resolves with all its output when it ended with 0. */
   async done(): Promise<string> {
     await this.#exited;
     if (this.#child.exitCode === 0) return this.#output;
@@ -72,7 +72,7 @@ export class Child {
     throw new Error(`${this.command} ended with ${String(how)}: ${this.#output}`);
   }
 
-  /** In order if it can be had: a profile is written on the way out. */
+  /** Orderly if possible: a profile is written at the exit. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (!this.isOver) this.#child.kill(signal);
     const timer = setTimeout(() => this.kill(), STOP_MS_MAX);

@@ -15,7 +15,7 @@ import { limits } from "../../src/limits.ts";
 const SESSION = 1;
 const GIB = 1024 ** 3;
 
-/** The state and the planner as the control loop drives them, and nothing else. */
+/** The state and the planner as the control loop drives them, without the rest. */
 export class Core {
   readonly #state = new State();
   readonly #policy: PlanPolicy;
@@ -66,7 +66,7 @@ export class Core {
     this.#do({ kind: "report-runs", ...report });
   }
 
-  /** Places all that fits now. */
+  /** Places everything that fits now. */
   place(): Task[] {
     const placed: Task[] = [];
     const bounds = {

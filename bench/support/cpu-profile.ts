@@ -24,7 +24,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** One function: where it is, and its time without and with what it called. */
+/** One function: its position, and its time without and with the functions that it called. */
 export interface FunctionTime {
   readonly name: string;
   readonly place: string;
@@ -41,7 +41,7 @@ export interface CpuProfile {
   readonly idleUs: number;
 }
 
-/** Adds up where one thread's time went, by function, from this moment on. */
+/** Sums the time of one thread by function, from this moment on. */
 export function readProfile(file: string, fromUs: number): CpuProfile {
   const profile = JSON.parse(readFileSync(file, "utf8")) as ProfileFile;
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
@@ -61,7 +61,7 @@ export function readProfile(file: string, fromUs: number): CpuProfile {
     return known;
   };
   const stages = new Map<Stage, number>();
-  /** Returns the time of the subtree; a function that stands above itself counts once. */
+  /** Returns the time of the subtree; a recursive function counts once. */
   const walk = (node: ProfileNode, above: ReadonlySet<FunctionTime>, outer: Stage): number => {
     const own = functionOf(node);
     const time = selfUs.get(node.id) ?? 0;
@@ -93,11 +93,11 @@ function toFunction({ functionName, url, lineNumber }: ProfileNode["callFrame"])
 
 const shorten = (path: string): string => path.replace(/^node_modules\//, "");
 
-/** Ours by folder, others by package, the rest by what the machine was doing. */
+/** Our functions by folder, others by package, the rest by the activity of V8. */
 function areaOf(name: string, path: string): string {
   if (name === "(idle)") return "idle";
   if (name === "(garbage collector)") return "garbage collector";
-  if (path === "") return "native code"; // functions of C++ and what V8 does itself
+  if (path === "") return "native code"; // functions of C++ and V8's own work
   if (path.startsWith("node:")) return path.startsWith("node:sqlite") ? "node:sqlite" : "node";
   const own = /^(src\/[\w-]+|bench)\//.exec(path)?.[1];
   if (own !== undefined) return own;

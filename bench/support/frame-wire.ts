@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { parseAddress } from "../../src/lib/address.ts";
 import { SUBMIT, type Wire } from "./wire.ts";
 
-// Just enough HTTP/2 to submit: the library for gRPC takes more CPU for a call than the server does,
-// and what shares the server's machine must be cheap. Answers are checked by whoever reads them.
+// Just enough HTTP/2 to submit: the library for gRPC takes more CPU for a call than the server does, and a client on the server's machine
+// must be cheap. The reader of the answers checks them.
 
 const DATA = 0;
 const HEADERS = 1;
@@ -44,6 +44,31 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
+const headersFor = (server: string, path: string): Buffer =>
+  headerBlock([
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":path", path],
+    [":authority", server],
+    ["content-type", "application/grpc"],
+    ["te", "trailers"],
+  ]);
+
+const framesOf = (stream: number, headers: Buffer, request: Buffer): Buffer =>
+  Buffer.concat([
+    frame(HEADERS, END_HEADERS, stream, headers),
+    frame(
+      DATA,
+      END_STREAM,
+      stream,
+      Buffer.concat([Buffer.from([0]), uint32(request.length), request]),
+    ),
+  ]);
+
+/** A request as it stands on the wire, but for its stream, which is 0. */
+export const requestFrames = (server: string, path: string, request: Buffer): Buffer =>
+  framesOf(0, headersFor(server, path), request);
+
 interface Call {
   readonly resolve: (answer: Buffer) => void;
   readonly reject: (error: Error) => void;
@@ -66,20 +91,11 @@ export function openFrames(server: string): Frames {
   socket.setNoDelay(true);
   const blocks = new Map<string, Buffer>();
   const headersOf = (path: string): Buffer => {
-    const known = blocks.get(path);
-    if (known !== undefined) return known;
-    const block = headerBlock([
-      [":method", "POST"],
-      [":scheme", "http"],
-      [":path", path],
-      [":authority", server],
-      ["content-type", "application/grpc"],
-      ["te", "trailers"],
-    ]);
-    blocks.set(path, block);
-    return block;
+    const known = blocks.get(path) ?? headersFor(server, path);
+    blocks.set(path, known);
+    return known;
   };
-  // Windows that never close spare us the counting.
+  // Windows that never close need no counting.
   const openWindow = Buffer.concat([Buffer.from([0, 4]), uint32(WINDOW_MAX)]);
   socket.write(PREFACE);
   socket.write(frame(SETTINGS, 0, 0, openWindow));
@@ -134,13 +150,7 @@ export function openFrames(server: string): Frames {
         const stream = nextStream;
         nextStream += 2;
         calls.set(stream, { resolve, reject, parts: [] });
-        const message = Buffer.concat([Buffer.from([0]), uint32(request.length), request]);
-        socket.write(
-          Buffer.concat([
-            frame(HEADERS, END_HEADERS, stream, headersOf(path)),
-            frame(DATA, END_STREAM, stream, message),
-          ]),
-        );
+        socket.write(framesOf(stream, headersOf(path), request));
       }),
     close: () => socket.destroy(),
   };

@@ -1,6 +1,13 @@
 import { join } from "node:path";
+import {
+  create,
+  type DescMessage,
+  type DescService,
+  fromBinary,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { goSchedulePrograms, keptBy } from "../../tests/conformance/support/go-schedule.ts";
-import { bindService, type Calls } from "../../src/client/client.ts";
+import { bindService, type Calls, type ServiceMethod } from "../../src/client/bind-service.ts";
 import { Channel } from "../../src/client/grpc/channel.ts";
 import { parseAddress } from "../../src/lib/address.ts";
 import { Scheduler } from "../../src/gen/goschedule/v1/scheduler_pb.ts";
@@ -11,10 +18,10 @@ import type { Server, Site } from "./site.ts";
 export interface GoSchedule {
   readonly site: Site;
   readonly server: Server;
-  /** As schedctl calls. */
+  /** The client, with the calls of schedctl. */
   readonly scheduler: Calls<typeof Scheduler>;
   readonly workers: readonly Child[];
-  /** And the site, and what workers kept beside it. */
+  /** Also removes the site, and the files that workers keep beside it. */
   close(): Promise<void>;
 }
 
@@ -30,7 +37,8 @@ export async function startGoSchedule(site: Site, workers: number): Promise<GoSc
     (await server.client.listNodes({ state: "connected" })).nodes.length === workers;
   await waitUntil("connecting workers", areConnected, { everyMs: 20, timeoutMs: 60_000 });
   const channel = new Channel(parseAddress(server.grpc, "server"));
-  const scheduler = bindService(Scheduler, { channel, server: server.grpc, timeoutMs: 120_000 });
+  const peer = { channel, server: server.grpc, timeoutMs: 120_000 };
+  const scheduler = bindService<typeof Scheduler>(methodsOf(Scheduler), peer);
   const close = async (): Promise<void> => {
     channel.close();
     const removeKept = keptBy(site.path("data"));
@@ -38,4 +46,15 @@ export async function startGoSchedule(site: Site, workers: number): Promise<GoSc
     removeKept();
   };
   return { site, server, scheduler, workers: started, close };
+}
+
+function methodsOf({ typeName, methods }: DescService): Map<string, ServiceMethod> {
+  const toMethod = (method: (typeof methods)[number]): ServiceMethod => ({
+    path: `/${typeName}/${method.name}`,
+    kind: method.methodKind,
+    encode: (request) =>
+      toBinary<DescMessage>(method.input, create(method.input, request as Record<string, unknown>)),
+    decode: (answer) => fromBinary<DescMessage>(method.output, answer),
+  });
+  return new Map(methods.map((method) => [method.localName, toMethod(method)]));
 }

@@ -10,8 +10,8 @@ interface Waiting {
 const HEAD_END = "\r\n\r\n";
 
 /**
- * Connections of HTTP/1.1 that stay open, one request at a time on each, with just enough of the protocol to see a status
- * and pass over the body: Node's own client takes more CPU than the server that is measured.
+ * Persistent connections of HTTP/1.1, one request at a time on each, with just enough of the protocol to read a status and skip the body:
+ * Node's own client takes more CPU than the measured server.
  */
 export class HttpWire {
   readonly #idle: Socket[] = [];

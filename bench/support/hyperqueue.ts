@@ -18,10 +18,10 @@ export interface Peer {
 }
 
 const script = fileURLToPath(new URL("../native/hyperqueue_local.py", import.meta.url));
-/** Kept between runs: installing it takes longer than measuring it. */
+/** Cached between runs: installing it takes longer than measuring it. */
 const environment = join(tmpdir(), "busbar-bench-hyperqueue");
 
-/** HyperQueue as `pip install hyperqueue` brings it: in memory, nothing is durable. */
+/** HyperQueue as installed by `pip install hyperqueue`: in memory, nothing is durable. */
 export async function openWheel(site: Site, cpus: number): Promise<Peer> {
   const python = join(environment, "bin", "python");
   if (!existsSync(python)) await site.start("python3", ["-m", "venv", environment]).done();
@@ -35,7 +35,7 @@ export async function openWheel(site: Site, cpus: number): Promise<Peer> {
       const args = [script, directory, String(tasks), String(cpus)];
       const output = await site.start(python, args).done();
       const result = /^result (.*)$/m.exec(output)?.[1];
-      if (result === undefined) throw new Error(`HyperQueue told no result: ${output}`);
+      if (result === undefined) throw new Error(`HyperQueue reported no result: ${output}`);
       return JSON.parse(result) as PeerRun;
     },
   };

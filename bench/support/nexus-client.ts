@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { KINDS, type KindName } from "../../src/api/nexus/model/kinds.ts";
 import { hashName, treeLabels } from "../../src/api/nexus/model/names.ts";
 
-/** What the edge agents of the earlier system call themselves. */
+/** The user agent of the earlier system's edge agents. */
 export const USER_AGENT = "eps-edge-agent/v0.0.0 (linux/amd64) kubernetes/$Format";
 
 export interface Item {
@@ -52,7 +52,7 @@ export class NexusClient {
     return { items, resourceVersion: metadata.resourceVersion };
   }
 
-  /** Calls back for the JSON of each event from a resourceVersion on; returns what ends it. */
+  /** Calls back with the JSON of each event from a resourceVersion on; returns a function that ends it. */
   watchLines(kind: KindName, from: string, onLine: (line: string) => void): () => void {
     const path = `${this.path(kind)}?watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
     const asked = request(this.#options("GET", path, false), (answer) => {
@@ -63,7 +63,7 @@ export class NexusClient {
         for (const line of lines) if (line !== "") onLine(line);
       });
     });
-    asked.on("error", () => undefined); // it is ended by us
+    asked.on("error", () => undefined); // we ended it
     asked.end();
     return () => asked.destroy();
   }

@@ -8,14 +8,14 @@ const CONNECTIONS = 16;
 const GROUP = "bench";
 const SITE = "bench";
 
-/** A server with the nexus door, edges of old agents that do nothing yet, and jobs that wait for them. */
+/** A server with the nexus door, edges of idle old agents, and jobs that are pending for them. */
 export interface NexusWorld {
   readonly server: Server;
   readonly address: string;
   readonly client: NexusClient;
   /** The name of a job on the wire. */
   nameOf(job: number): string;
-  /** Begins to end each share at once. Returns when it is about to. */
+  /** Begins to end each share at once. Returns just before. */
   startEdges(): Promise<Child>;
   areDone(): Promise<void>;
   close(): void;
@@ -28,7 +28,7 @@ export async function openNexusWorld(
   const server = await site.startServer("data", ["--nexus", "127.0.0.1:0"]);
   const address = await server.process.prints(/Nexus:\s+http:\/\/(\S+)/);
   const client = new NexusClient(address, CONNECTIONS);
-  // By which old agents are known to live.
+  // The watch that shows that old agents live.
   const isAlive = client.watchLines("JobInfo", "0", () => undefined);
   await client.create("Site", [SITE]);
   await client.create("SiteDC", [SITE]);

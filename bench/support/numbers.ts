@@ -1,6 +1,6 @@
 import { invariant } from "../../src/lib/invariant.ts";
 
-/** The value below which this share of all lies; nearest rank, so that it is one that was seen. */
+/** The value below which this share of all lies; nearest rank, so that it is an observed one. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
@@ -22,7 +22,7 @@ export const sleep = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
-/** Asks again and again until the answer is yes; bounded, so that a hung server ends the bench. */
+/** Polls until the answer is true; bounded, so that a hung server ends the bench. */
 export async function waitUntil(
   what: string,
   ask: () => Promise<boolean>,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// The kernel tells CPU time in hundredths of a second on every Linux there is (USER_HZ).
+// The kernel reports CPU time in hundredths of a second on every Linux (USER_HZ).
 const MS_PER_TICK = 10;
 
 export interface CpuMs {
@@ -10,7 +10,7 @@ export interface CpuMs {
   readonly others: number;
   /** Children that have ended and were waited for. */
   readonly children: number;
-  /** Of an agent: its launchers, with the commands they started. */
+  /** For an agent: its launchers, with the commands they started. */
   readonly launchers: number;
 }
 
@@ -21,10 +21,10 @@ export function readCpu(pid: number): CpuMs {
   return { main, others: all.own - main, children: all.children, launchers };
 }
 
-/** Of a stat file of /proc, from the third on. */
+/** Fields of a stat file of /proc, from the third on. */
 function readFields(file: string): string[] {
   const text = readFileSync(file, "utf8");
-  // The name may hold blanks and brackets; what follows the last bracket is fields from the third.
+  // The name may contain blanks and brackets; the fields from the third on follow the last bracket.
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
@@ -35,8 +35,8 @@ function readTimes(file: string): { readonly own: number; readonly children: num
 }
 
 /**
- * What the launchers of an agent and their lanes took, with the commands they waited for. Launchers
- * are children of the agent, and lanes are in the sessions that those lead.
+ * CPU of an agent's launchers and their lanes, with their ended commands. Launchers are children of the agent, and lanes are in the
+ * sessions that those lead.
  */
 function readLaunchersMs(agentPid: number): number {
   const launchers = new Set<number>();
@@ -49,7 +49,7 @@ function readLaunchersMs(agentPid: number): number {
       if (parent === agentPid) launchers.add(pid);
       sessionOf.set(pid, session ?? 0);
     } catch {
-      // gone while we looked
+      // ended while we looked
     }
   }
   let sum = 0;
@@ -71,7 +71,7 @@ export function readRss(pid: number): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** Takes the CPU time of processes from now on; returns what tells it, by process and per task. */
+/** Measures the CPU time of processes from now on; returns a function that reports it, by process and per task. */
 export function startMeter(
   pids: Readonly<Record<string, number>>,
 ): (tasks: number) => Record<string, number> {

@@ -6,7 +6,7 @@ import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
 import { waitUntil } from "./numbers.ts";
 import type { Site } from "./site.ts";
 
-/** A server that rainbow's clients can call. */
+/** A server for rainbow's clients. */
 export interface RainbowPeer {
   readonly name: string;
   readonly address: string;
@@ -16,7 +16,7 @@ export interface RainbowPeer {
 export const SECRET = "chocolate-cookies";
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Busbar, and the server that RAINBOW_SERVER names, if it does: one after the other. */
+/** Busbar, and the server in RAINBOW_SERVER, if set: one after the other. */
 export const rainbowPeers: readonly ((site: Site) => Promise<RainbowPeer>)[] = [
   async (site) => {
     writeFileSync(site.path("secret"), SECRET);

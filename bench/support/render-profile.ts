@@ -3,7 +3,7 @@ import type { CpuProfile, FunctionTime } from "./cpu-profile.ts";
 const FUNCTIONS_SHOWN = 25;
 const AREA_SHARE_MIN = 0.002;
 
-/** Where one thread's time went: by stage, by area, by function, and with what each of ours called. */
+/** The time of one thread: by stage, by area, by function, and with the functions that each of ours called. */
 export function renderProfile(title: string, profile: CpuProfile, tasks: number): string {
   const { busyUs, idleUs } = profile;
   const functions = profile.functions.filter(

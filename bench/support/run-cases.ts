@@ -3,12 +3,12 @@ import { describeChain } from "../../src/lib/errors.ts";
 import type { Bench, Case, Measure } from "./part.ts";
 import { type Profiling, Site } from "./site.ts";
 
-/** What became of one case. A case that failed has no measures, and the others go on. */
+/** The outcome of one case. A failed case has no measures, and the others continue. */
 export interface Result {
   readonly id: string;
   readonly what: string;
   readonly seconds: number;
-  /** Of the last minute: what else the machine was doing. */
+  /** The load of the last minute: the machine's other work. */
   readonly loadBefore: number;
   readonly loadAfter: number;
   readonly tasks: number;
@@ -23,7 +23,7 @@ export interface RunOptions {
 
 const open = new Set<Site>();
 
-/** Ctrl-C ends what was started and removes what was written. */
+/** Ctrl-C ends the started processes and removes the written files. */
 export function cleanUpOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {

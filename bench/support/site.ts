@@ -10,7 +10,7 @@ const busbar = fileURLToPath(new URL("../../busbar", import.meta.url));
 const sources = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const bench = fileURLToPath(new URL("../", import.meta.url));
 
-/** Those of ./busbar, taken from it: where sources must run, it cannot be used itself. */
+/** The flags of ./busbar, read from it: where sources must run, ./busbar itself cannot be used. */
 const NODE_FLAGS = /^exec .*$/m.exec(readFileSync(busbar, "utf8"))?.[0].match(/--\S+/g) ?? [];
 const KILL_MS = 300;
 const CALL_MS_MAX = 120_000; // a noisy machine must not end a bench
@@ -19,7 +19,7 @@ const CALL_MS_MAX = 120_000; // a noisy machine must not end a bench
 export interface Profiling {
   readonly target: "server" | "agent";
   readonly directory: string;
-  /** When each process had started, by pid: what came before is mostly the loading of code. */
+  /** When each process had started, by pid: earlier samples are mostly the loading of code. */
   readonly readyUs: Map<number, number>;
 }
 
@@ -90,7 +90,7 @@ export class Site {
     this.#profiling?.readyUs.set(pid, Number(process.hrtime.bigint() / 1_000n));
   }
 
-  /** A script of the bench in a process of its own; what it should do travels as JSON. */
+  /** A script of the bench in a separate process; its order is JSON. */
   startScript(file: string, options: unknown): Child {
     const env = file === "instant-agent.ts" ? this.#env("agent") : {};
     return this.start(
@@ -102,12 +102,12 @@ export class Site {
     );
   }
 
-  /** The program as it runs for everyone. */
+  /** The program as users run it. */
   startBusbar(args: readonly string[]): Child {
     return this.start(busbar, args);
   }
 
-  /** What is profiled runs from its sources, so that the profile names their lines. */
+  /** A profiled process runs from its sources, so that the profile names their lines. */
   #startBusbar(target: Profiling["target"], args: readonly string[]): Child {
     const env = this.#env(target);
     if (this.#profiling?.target !== target) return this.start(busbar, args, { env });
@@ -133,13 +133,13 @@ export class Site {
   }
 
   #remove(): void {
-    // Tasks that go on for a moment may still write there.
+    // Tasks that continue for a moment may still write there.
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
-/** How the work fell into commits: few large ones are cheap, many small ones wait for the disk. */
-/** `tasks`: how many have ended. */
+/** How the work was split into commits: few large ones are cheap, many small ones wait for the disk. */
+/** `tasks`: the number of ended tasks. */
 export async function describeCommits({ client }: Server, tasks: number): Promise<string> {
   const { commits, commitMsMean, commitMsMax } = await client.getStats({});
   const perTask = (Number(commits) / tasks).toFixed(tasks > Number(commits) * 10 ? 4 : 2);

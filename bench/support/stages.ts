@@ -1,4 +1,4 @@
-/** What a task goes through in the server. */
+/** The stages of a task in the server. */
 export type Stage =
   | "decode"
   | "check"
@@ -12,7 +12,7 @@ export type Stage =
   | "native"
   | "other";
 
-/** By the file a function stands in; the first that fits. */
+/** By the file of a function; the first match. */
 const FILES: readonly (readonly [RegExp, Stage])[] = [
   [/native\/(decode-submit|translate)\.ts|wire-reader|agent-messages|from-binary/, "decode"],
   [
@@ -27,10 +27,7 @@ const FILES: readonly (readonly [RegExp, Stage])[] = [
   [/^src\/api\/|^node:(?:internal\/(?:http2|stream|js_stream|net)|net|events)|grpc-js/, "wire"],
 ];
 
-/**
- * The stage that a function begins, if it does: what it calls belongs to it, unless that begins one
- * of its own.
- */
+/** The stage that a function begins, if any: functions that it calls belong to it, unless they begin another. */
 export function stageOf(name: string, path: string): Stage | undefined {
   if (name === "(garbage collector)") return "garbage";
   if (name === "(program)") return "native"; // outside any function: mostly HTTP/2 and system calls

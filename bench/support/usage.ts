@@ -1,4 +1,4 @@
-/** Ends a command whose words make no sense, before it has done anything. */
+/** Ends a command with invalid arguments, before it has done anything. */
 export function refuse(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);

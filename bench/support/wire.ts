@@ -10,12 +10,12 @@ import type { JobSubmissionInit } from "../../src/client/messages.ts";
 export const SUBMIT = `/${Busbar.typeName}/${Busbar.method.submitJobs.name}`;
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** A request as bytes: made before the clock starts, for the client's work is not what we measure. */
+/** A request as bytes: made before the clock starts, because the client's work is not measured. */
 export function encodeSubmit(jobs: JobSubmissionInit[]): Buffer {
   return Buffer.from(toBinary(SubmitJobsRequestSchema, create(SubmitJobsRequestSchema, { jobs })));
 }
 
-/** Single jobs that each differ from all others, from number `first`. */
+/** Single jobs that all differ from each other, from number `first`. */
 export function distinctJobs(first: number, count: number): Buffer {
   const job = (_: unknown, at: number): JobSubmissionInit => ({
     spec: { command: ["/bin/true", `--input=part-${first + at}.dat`] },
@@ -23,11 +23,11 @@ export function distinctJobs(first: number, count: number): Buffer {
   return encodeSubmit(Array.from({ length: count }, job));
 }
 
-/** How many jobs an answer tells of. */
+/** The number of jobs in an answer. */
 const countSubmitted = (answer: Buffer): number =>
   fromBinary(SubmitJobsResponseSchema, answer).jobs.length;
 
-/** One connection that carries requests that are bytes already. */
+/** One connection for requests that are bytes already. */
 export interface Wire {
   submit(request: Buffer): Promise<Buffer>;
   close(): void;
@@ -35,7 +35,7 @@ export interface Wire {
 
 export function openWire(server: string): Wire {
   const client = new Client(server, credentials.createInsecure(), {
-    "grpc.use_local_subchannel_pool": 1, // or all wires would share one connection
+    "grpc.use_local_subchannel_pool": 1, // otherwise all wires would share one connection
     "grpc.enable_http_proxy": 0,
   });
   return {
@@ -59,7 +59,7 @@ export async function submitAll(
   checkTaken(await sendAll(wire, requests, inFlight), jobs);
 }
 
-/** The same, without a look at the answers: reading them is not what is measured. */
+/** The same, without reading the answers: that is not measured. */
 export async function sendAll(
   wire: Wire,
   requests: readonly Buffer[],
@@ -76,7 +76,7 @@ export async function sendAll(
   return answers;
 }
 
-/** Throws unless the answers tell of as many jobs as were sent. */
+/** Throws unless the answers have as many jobs as were sent. */
 export function checkTaken(answers: readonly Buffer[], jobs: number): void {
   const taken = answers.reduce((sum, answer) => sum + countSubmitted(answer), 0);
   if (taken !== jobs) throw new Error(`${jobs} jobs were sent and ${taken} taken`);

@@ -20,13 +20,13 @@ export interface AgentFacts {
   readonly linkTimes?: LinkTimes | undefined;
   /** Bytes per second that outputs may use; absent: all that the link carries. */
   readonly bandwidthBytes?: number | undefined;
-  /** What its executor knows of a run is final after a restart: unbegun runs may go elsewhere. */
+  /** After a restart the executor's knowledge of a run is final: runs that have not begun may be placed elsewhere. */
   readonly canHold?: boolean;
-  /** Its executor gives runs a client's standard input or terminal. */
+  /** Its executor can connect a client's standard input or terminal to a run. */
   readonly canAttach?: boolean;
   /** The node's power for shares of jobs with energy; each call returns the newest. */
   readonly power?: () => Power;
-  /** Of an agent of a node: its executor submits jobs to another Busbar. */
+  /** For the agent of a node: its executor submits jobs to another Busbar. */
   readonly wantsJobSpec?: boolean;
   /** Present on the agent of a whole pull cluster. */
   readonly clusterAgent?: ClusterAgentFacts;

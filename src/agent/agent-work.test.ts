@@ -17,7 +17,7 @@ describe("an agent that cannot start anything", () => {
     }) as const;
   const health = () => bed.server.last.all("health").map(({ sickness }) => sickness);
 
-  test("says so before it gives the task back, and again when its probe worked", async () => {
+  test("reports that before it returns the task, and reports again when its probe succeeded", async () => {
     await bed.welcomed();
     bed.executor.sickness = "still full";
     bed.sendStarts(1, [run(1)]);
@@ -34,7 +34,7 @@ describe("an agent that cannot start anything", () => {
     expect(health()).toEqual(["disk full", "still full", ""]);
   });
 
-  test("returns later starts at once, and its executor never receives them", async () => {
+  test("returns later starts at once; its executor never receives them", async () => {
     await bed.welcomed();
     bed.executor.sickness = "full";
     bed.executor.report(run(1), fault("full"));
@@ -51,7 +51,7 @@ describe("an agent that cannot start anything", () => {
     expect(bed.executor.started.map(({ id }) => id.jobId)).toEqual([3]);
   });
 
-  test("names it in the next hello", async () => {
+  test("includes it in the next Hello", async () => {
     await bed.welcomed();
     bed.executor.sickness = "full";
     bed.executor.report(run(1), fault("full"));
@@ -75,7 +75,7 @@ describe("an agent that cannot start anything", () => {
 });
 
 describe("work", () => {
-  test("starts carry the job's spec and the variables that describe the run to its work", async () => {
+  test("the start carries the job's spec and the variables that describe the run to its work", async () => {
     await bed.welcomed();
     bed.sendStarts(17, [run(17)]);
     bed.sendStarts(18, [run(18, 3, 2)], 10);
@@ -102,7 +102,7 @@ describe("work", () => {
     expect(bed.executor.started[0]).toMatchObject({ cwd: undefined, timeLimitMs: undefined });
   });
 
-  test("a spec serves later starts while the job has runs, and is dropped after", async () => {
+  test("the agent uses a spec for later starts while the job has runs, and drops it afterwards", async () => {
     await bed.welcomed();
     bed.sendStarts(1, [run(1, 0)], 3);
     bed.server.last.send({ case: "work", value: { starts: [wire(run(1, 1))] } });
@@ -134,7 +134,7 @@ describe("work", () => {
     expect(bed.executor.started.length).toBe(3);
   });
 
-  test("many starts leave the link its turn, and stops overtake them", async () => {
+  test("between many starts the agent reads the link, and stops overtake starts", async () => {
     await bed.welcomed();
     const ids = Array.from({ length: 50 }, (_, index) => run(1, index));
     bed.sendStarts(1, ids, 50);
@@ -155,7 +155,7 @@ describe("work", () => {
     ]);
   });
 
-  test("a withdrawn start gives its job's spec back when its end is acknowledged", async () => {
+  test("the end of a withdrawn start releases the job's spec when the server acknowledges it", async () => {
     await bed.welcomed();
     const ids = Array.from({ length: 40 }, (_, index) => run(1, index));
     bed.sendStarts(1, ids, 40);
@@ -169,10 +169,10 @@ describe("work", () => {
       value: { seq: bed.server.last.all("reports").at(-1)!.seq },
     });
     bed.server.last.send({ case: "work", value: { starts: [wire(run(1, 50))] } });
-    expect(bed.server.last.isClosed).toBe(true); // it must bring its spec
+    expect(bed.server.last.isClosed).toBe(true); // the next start must bring its spec
   });
 
-  test("a start that comes twice begins once", async () => {
+  test("a repeated start begins the run once", async () => {
     await bed.welcomed();
     const ids = Array.from({ length: 20 }, (_, index) => run(1, index));
     bed.sendStarts(1, [...ids, run(1, 19)], 20);
@@ -181,7 +181,7 @@ describe("work", () => {
     expect(bed.executor.started.length).toBe(20);
   });
 
-  test("work still queued when the link is lost is not started", async () => {
+  test("runs still queued when the link is lost are not started", async () => {
     await bed.welcomed();
     bed.sendStarts(
       1,
@@ -205,7 +205,7 @@ describe("work", () => {
 });
 
 describe("reports", () => {
-  test("the first end goes at once, with all that happened in one go", async () => {
+  test("the first end goes at once, with all events of the same turn", async () => {
     await bed.welcomed();
     bed.executor.end(run(1, 0));
     bed.executor.end(run(1, 1));
@@ -215,7 +215,7 @@ describe("reports", () => {
     expect(bed.server.last.events()).toEqual(["1.0.1 ended", "1.1.1 ended"]);
   });
 
-  test("a start waits for its end a little, and then goes alone", async () => {
+  test("a start waits a little for its end, and then goes alone", async () => {
     await bed.welcomed();
     bed.sendStarts(1, [run(1, 0), run(1, 1)], 2);
     bed.executor.end(run(1, 1));
@@ -227,20 +227,20 @@ describe("reports", () => {
     expect(bed.server.last.events()).toEqual(["1.1.1 ended", "1.0.1 started"]);
   });
 
-  test("a run that ended before it was reported sends its end alone, with its start", async () => {
+  test("a run that ended before it was reported sends only its end, which includes its start", async () => {
     await bed.welcomed();
     bed.sendStarts(1, [run(1)]);
     bed.executor.end(run(1), 3);
     await settle();
     expect(bed.server.last.events()).toEqual(["1.0.1 ended"]);
     expect(bed.server.last.all("reports")[0]?.events[0]?.event.value).toMatchObject({
-      startedAtMs: bed.clock.nowMs(), // not before the executor received it
+      startedAtMs: bed.clock.nowMs(), // not before the executor received the run
       endedAtMs: bed.clock.nowMs(),
       exitCode: 3,
     });
   });
 
-  test("while a batch is on its way the next ones are collected", async () => {
+  test("while a batch is on its way the agent collects the next events", async () => {
     await bed.welcomed();
     bed.executor.end(run(1));
     await settle();
@@ -271,7 +271,7 @@ describe("reports", () => {
     expect(bed.executor.forgotten).toEqual(["1.0.1"]);
   });
 
-  test("batches on their way and events in a batch are bounded", async () => {
+  test("the number of batches on their way and of events in a batch is bounded", async () => {
     await bed.welcomed();
     for (let index = 0; index < limits.unacknowledgedReportsMax + 20; index += 1) {
       bed.executor.end(run(1, index));
@@ -325,7 +325,7 @@ describe("output", () => {
     ...over,
   });
 
-  test("is read and sent; what fails is answered with its reason", async () => {
+  test("the agent reads output and sends it, and answers a failed request with the reason", async () => {
     await bed.welcomed();
     bed.executor.read = (_id, { offset }) =>
       Promise.resolve({ data: new Uint8Array([offset]), eof: true, truncated: false });
@@ -342,7 +342,7 @@ describe("output", () => {
     expect([...chunks[0]!.data]).toEqual([3]);
   });
 
-  test("requests at once are bounded, and a late answer to a lost link goes nowhere", async () => {
+  test("the number of requests at once is bounded, and an answer after a lost link is dropped", async () => {
     await bed.welcomed();
     const resolvers: ((part: OutputPart) => void)[] = [];
     bed.executor.read = () => new Promise((resolve) => resolvers.push(resolve));

@@ -10,7 +10,7 @@ import { random, run, useAgentBed, wire } from "./testing/agent-bed.ts";
 const bed = useAgentBed();
 
 describe("hello", () => {
-  test("names the agent, its capacity and every run it knows; nothing else before Welcome", async () => {
+  test("names the agent, its capacity and every known run; nothing else goes before Welcome", async () => {
     bed.executor.report(run(1), { kind: "running", startedAtMs: 1 });
     bed.executor.end(run(2, 5, 3));
     bed.start();
@@ -28,7 +28,7 @@ describe("hello", () => {
     });
   });
 
-  test("names runs in the executor's queue, those of an earlier process and of this one", async () => {
+  test("names queued runs of the executor, from an earlier process and from this one", async () => {
     bed.executor.hasQueue = true;
     bed.executor.inQueue.push(run(1));
     await bed.welcomed();
@@ -41,14 +41,14 @@ describe("hello", () => {
     expect(bed.server.last.all("hello")[0]?.runs).toMatchObject([wire(run(1)), wire(run(2))]);
   });
 
-  test("without Welcome in time the agent dials again", async () => {
+  test("without Welcome in time the agent connects again", async () => {
     bed.start();
     await bed.clock.pass(limits.helloTimeoutMs + limits.reconnectDelayMsMax);
     expect(bed.server.links.length).toBeGreaterThan(1);
     expect(bed.server.links[0]?.isClosed).toBe(true);
   });
 
-  test("while bytes come, Welcome may take long, but not for ever", async () => {
+  test("while bytes arrive, Welcome may take long, but not for ever", async () => {
     bed.start();
     for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {
       expect(bed.server.links.length).toBe(1);
@@ -59,7 +59,7 @@ describe("hello", () => {
     expect(bed.server.links.length).toBeGreaterThan(1);
   });
 
-  test("after Welcome heartbeats come at the server's interval", async () => {
+  test("after Welcome the agent sends heartbeats at the server's interval", async () => {
     await bed.welcomed();
     for (let beat = 0; beat < 3; beat += 1) {
       bed.server.last.send({ case: "heartbeat", value: {} });
@@ -78,7 +78,7 @@ describe("hello", () => {
     expect(bed.server.last.all("heartbeat").length).toBe(2);
   });
 
-  test("an interval for which the server would give the agent up is shortened", async () => {
+  test("the agent shortens an interval at which the server would give it up", async () => {
     await bed.welcomed();
     bed.server.last.send({ case: "heartbeat", value: { intervalMs: 3_600_000 } });
     await bed.clock.pass(limits.heartbeatIntervalMsMax);
@@ -87,14 +87,14 @@ describe("hello", () => {
 });
 
 describe("facts of the machine", () => {
-  test("an agent that does not look says nothing of it", async () => {
+  test("an agent without discovery sends none", async () => {
     await bed.welcomed();
     bed.agent.factsChanged();
     expect(bed.server.last.all("hello")[0]?.factsJson).toBe("");
     expect(bed.server.last.all("facts")).toEqual([]);
   });
 
-  test("come with the hello, and again only when they have changed", async () => {
+  test("the agent sends them with Hello, and again only when they have changed", async () => {
     let machineFacts = '{"cores":1}';
     await bed.welcomed({ machineFacts: () => machineFacts });
     bed.agent.factsChanged();
@@ -134,7 +134,7 @@ describe("the end of a session", () => {
     expect(bed.server.links.length).toBe(1);
   });
 
-  test("a Goodbye with retry, and a lost link, are followed by another dial", async () => {
+  test("after a Goodbye with retry, and after a lost link, the agent connects again", async () => {
     await bed.welcomed();
     bed.server.last.send({ case: "goodbye", value: { reason: "restarting", retry: true } });
     await bed.clock.pass(limits.reconnectDelayMsMax);
@@ -144,7 +144,7 @@ describe("the end of a session", () => {
     expect(bed.server.links.length).toBe(3);
   });
 
-  test("silence of the server ends it; heartbeats keep it", async () => {
+  test("silence of the server ends the session; heartbeats keep it", async () => {
     await bed.welcomed();
     for (let beat = 0; beat < 10; beat += 1) {
       await bed.clock.pass(silenceMsMax(limits.heartbeatIntervalMs) - 1);
@@ -214,7 +214,7 @@ describe("the end of a session", () => {
     });
   }
 
-  test("a message of a kind we do not know is passed over", async () => {
+  test("the agent ignores a message of an unknown kind", async () => {
     await bed.welcomed();
     bed.server.last.deliver(create(ServerMessageSchema));
     expect(bed.server.last.isClosed).toBe(false);

@@ -16,7 +16,7 @@ import { ServerSession } from "./session/session.ts";
 export interface AgentOptions extends AgentFacts {
   readonly executor: Executor;
   readonly connect: ConnectLink;
-  /** How many addresses `connect` tries in turn; a round of failures counts as one. Absent: 1. */
+  /** How many addresses `connect` tries in turn; a whole round of failures counts as one. Absent: 1. */
   readonly addressTotal?: () => number;
   readonly clock: Clock;
   readonly random: Random;
@@ -51,7 +51,7 @@ export function createAgent(options: AgentOptions): Agent {
     executor,
     clock,
     (key, reported) => {
-      health.heard(reported.report); // first: the server must not place it here again
+      health.heard(reported.report); // first: the server must not place the run here again
       session?.report(key, reported);
     },
     (key, run) => session?.progressed(key, run),
@@ -92,7 +92,10 @@ export function createAgent(options: AgentOptions): Agent {
           if (end.wasWelcomed) failures = 0;
           const rounds = Math.floor(failures / Math.max(1, addressTotal()));
           const delayMs = reconnectDelayMs(rounds, random);
-          logger.warn({ reason: end.reason, retryInMs: delayMs }, "lost the server");
+          logger.warn(
+            { reason: end.reason, retryInMs: delayMs },
+            "lost the connection to the server",
+          );
           await sleep(clock, delayMs, signal);
         }
       } finally {
@@ -102,7 +105,7 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
-/** Doubles up to the most, and spreads agents that lost the same server over the second half. */
+/** Doubles up to the maximum, and spreads agents that lost the same server over the second half. */
 export function reconnectDelayMs(failures: number, random: Random): number {
   const { reconnectDelayMsMin, reconnectDelayMsMax } = limits;
   const fullMs = Math.min(

@@ -1,8 +1,8 @@
 import type { Clock } from "../ports/clock.ts";
 
-const DELAY_MS_MAX = 3_600_000; // longer ones overflow Node's timers, and clocks may be set
+const DELAY_MS_MAX = 3_600_000; // longer delays overflow Node's timers, and clocks may be set
 
-/** One timer for many deadlines: `wake` runs at the earliest time asked for, then none is set. */
+/** One timer for many deadlines: calls `wake` at the earliest requested time, and then has no timer set. */
 export class Alarm {
   readonly #clock: Clock;
   readonly #wake: () => void;

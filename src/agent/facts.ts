@@ -1,11 +1,11 @@
 import type { Hardware } from "./discovery/find-facts.ts";
 
-/** Amounts as people write them: cpus, bytes, devices. */
+/** Amounts in units for people: cpus, bytes, devices. */
 export type ResourceAmounts = Readonly<Record<string, number>>;
 
 /**
- * The capacity that an agent offers: that of the system, less what control groups withhold, and the
- * discovered GPUs. Amounts that the operator names override all of it.
+ * The capacity that an agent offers: that of the system, reduced by control groups, and the discovered GPUs. Amounts that the operator
+ * names override all of it.
  */
 export function offeredAmounts(
   system: ResourceAmounts,

@@ -17,7 +17,7 @@ const fault = (message: string): RunReport => ({
 function aHealth() {
   const clock = new FakeClock();
   const told: (string | undefined)[] = [];
-  const answers: (string | undefined)[] = []; // of the next probes; undefined: it worked
+  const answers: (string | undefined)[] = []; // of the next probes; undefined: they succeed
   const probedAtMs: number[] = [];
   const startMs = clock.nowMs();
   const health: Health = new Health({
@@ -45,13 +45,13 @@ describe("health of an agent", () => {
     health.heard(RUNNING);
     expect(health.sickness).toBeUndefined();
     health.heard(fault("disk full"));
-    health.heard(fault("disk full")); // of those that were on their way
+    health.heard(fault("disk full")); // of runs that were being started
     expect(told).toEqual(["disk full"]);
     await wait(0);
     expect(told).toEqual(["disk full", undefined]);
   });
 
-  test("a probe that fails says why, and the next comes later and later", async () => {
+  test("a failed probe has a reason, and the waits between probes grow", async () => {
     const { health, told, answers, probedAtMs, wait } = aHealth();
     answers.push("gone", "gone", "still gone", "still gone");
     health.heard(fault("disk full"));
@@ -76,7 +76,7 @@ describe("health of an agent", () => {
     expect(probedAtMs).toHaveLength(3);
   });
 
-  test("failures of the work say nothing of the machine", () => {
+  test("failures of the work do not affect the health of the machine", () => {
     const { health } = aHealth();
     const end = { kind: "could-not-start", message: "program not found" } as const;
     health.heard({ kind: "ended", startedAtMs: undefined, endedAtMs: 2, end });
@@ -89,7 +89,7 @@ describe("health of an agent", () => {
     expect(health.sickness).toBeUndefined();
   });
 
-  test("an executor without a probe is never unhealthy: others look after its machines", () => {
+  test("an executor without a probe is never unhealthy: another scheduler manages its machines", () => {
     const health = new Health({
       clock: new FakeClock(),
       logger: silentLogger,

@@ -7,7 +7,7 @@ import type { Logger } from "../ports/logger.ts";
 export interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Tries to start something; throws when it cannot. Absent: this agent is never unhealthy. */
+  /** Tries to start a process; throws when it cannot. Absent: this agent is never unhealthy. */
   readonly probe: (() => Promise<void>) | undefined;
   onChange(): void;
 }
@@ -31,7 +31,7 @@ export class Health {
     this.#options = options;
   }
 
-  /** Why nothing can be started; undefined: it can. */
+  /** Why no process can start; undefined: processes can start. */
   get sickness(): string | undefined {
     return this.#sickness;
   }

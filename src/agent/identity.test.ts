@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-test("a key is made once, kept for its owner's eyes only, and leaves nothing else", () => {
+test("a key is made once, readable by its owner only, and no other file is left", () => {
   const home = join(directory, "new");
   const key = readAgentKey(home, random);
   expect(readAgentKey(home, random)).toBe(key);
@@ -26,7 +26,7 @@ test("a key is made once, kept for its owner's eyes only, and leaves nothing els
   expect(readdirSync(home)).toEqual(["agent.key"]);
 });
 
-test("a damaged key is refused with what to do, never replaced", () => {
+test("a damaged key is rejected with what to do, never replaced", () => {
   writeFileSync(join(directory, "agent.key"), "");
-  expect(() => readAgentKey(directory, random)).toThrow(/damaged: remove it/);
+  expect(() => readAgentKey(directory, random)).toThrow(/damaged: delete it/);
 });

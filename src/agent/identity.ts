@@ -7,10 +7,7 @@ import type { Random } from "../ports/random.ts";
 
 const KEY_BYTES = 32;
 
-/**
- * The secret by which the server knows this agent again: made on the first start, kept in
- * `directory` for its owner's eyes only.
- */
+/** The secret by which the server recognizes this agent: made on the first start, stored in `directory`, readable by its owner only. */
 export function readAgentKey(directory: string, random: Random): string {
   const path = join(directory, "agent.key");
   try {
@@ -37,7 +34,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Never seen half written, and never replaced: of two first starts both take the same key. */
+/** Never visible half written, and never replaced: two simultaneous first starts get the same key. */
 function create(path: string, key: string): string {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${key}\n`, { mode: 0o600 });
@@ -55,6 +52,6 @@ function create(path: string, key: string): string {
 
 function checkKey(key: string, path: string): string {
   if (/^[0-9a-f]{32,}$/.test(key)) return key;
-  const what = `${path} is damaged: remove it, and remove the node on the server, to join anew`;
+  const what = `${path} is damaged: delete it and remove the node on the server (busbar nodes remove NAME), then start the agent again`;
   throw new AppError("internal", what);
 }

@@ -13,7 +13,7 @@ interface ProcessStat extends ProcessIdentity {
   readonly session: number;
 }
 
-/** Parses one line of /proc/<pid>/stat. The name in it may hold anything, also ")" and spaces. */
+/** Parses one line of /proc/<pid>/stat. The name in it may contain anything, also ")" and spaces. */
 export function parseProcessStat(line: string): ProcessStat | undefined {
   const nameEnd = line.lastIndexOf(")");
   const pid = Number.parseInt(line, 10);
@@ -30,7 +30,7 @@ function readProcessStat(pid: number): ProcessStat | undefined {
   try {
     return parseProcessStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
-    return undefined; // gone, perhaps while we read
+    return undefined; // ended, perhaps while we read
   }
 }
 
@@ -69,7 +69,7 @@ export function membersOf(sessions: ReadonlySet<number>): Map<number, Member[]> 
   return members;
 }
 
-/** Changes when the machine was restarted. */
+/** Changes with each restart of the machine. */
 export function readBootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
 }

@@ -25,15 +25,15 @@ import type { AgentFacts } from "./agent-facts.ts";
 import { OwnPower } from "./power/own-power.ts";
 
 export interface RunAgentOptions {
-  /** host:port; of several, and of names with several addresses, the next when one does not answer. */
+  /** host:port; of several addresses, and of names with several addresses, the next one when one does not answer. */
   readonly servers: readonly string[];
   readonly name: string;
   readonly cluster: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** When the node is lost, and what becomes of its tasks then; left out: as the server says. */
+  /** When the node is lost, and what happens to its tasks then; absent: the server's defaults. */
   readonly loss?: AgentFacts["loss"];
-  /** That outputs may use, in a second. */
+  /** Bytes per second for outputs. */
   readonly bandwidthBytes?: number | undefined;
   /** Times of the link to the server. The server fills in absent fields. */
   readonly linkTimes?: AgentFacts["linkTimes"];
@@ -45,14 +45,14 @@ export interface RunAgentOptions {
   readonly cgroup?: string | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
-  /** Of outputs of ended tasks. */
+  /** The limits of outputs of ended tasks. */
   readonly keptBounds?: KeptBounds | undefined;
   /** The node's power for shares of jobs with energy; absent: it accepts none. */
   readonly powerSchedule?: ScheduleSpec | undefined;
-  /** Keeps the agent's key, and its runs and their output. */
+  /** Holds the agent's key, its runs and their output. */
   readonly directory: string;
   readonly version?: string;
-  /** Discovers the machine's facts; without it the server knows only the capacity. */
+  /** Discovers the machine's facts; absent: the server knows only the capacity. */
   readonly discovery?: Discovery | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -181,6 +181,6 @@ function ofDirectory(directory: string, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const what =
     `cannot use the agent's data directory ${directory}: make room on its disk, ` +
-    "make it writable for this user, or choose another one";
+    "make it writable for this user, or choose another one with --data";
   return new AppError("unavailable", what, { cause });
 }

@@ -12,23 +12,23 @@ export function toSteadyTimes(
   report: RunReport,
   clock: Clock,
   known: {
-    /** When the executor got the run; undefined: in an earlier life of the agent. */
-    readonly handedMs?: number | undefined;
-    /** When it started, as was found out before. */
+    /** When the executor received the run; undefined: in an earlier process of the agent. */
+    readonly receivedMs?: number | undefined;
+    /** Its start, if it is known already. */
     readonly startedMs?: number | undefined;
   },
 ): RunReport {
   const nowMs = steadyMs(clock);
   const systemMs = clock.nowMs();
   const moment = (atMs: number): number =>
-    Math.max(nowMs - Math.max(0, systemMs - atMs), known.handedMs ?? Number.NEGATIVE_INFINITY);
+    Math.max(nowMs - Math.max(0, systemMs - atMs), known.receivedMs ?? Number.NEGATIVE_INFINITY);
   if (report.kind === "running") {
     return { ...report, startedAtMs: known.startedMs ?? moment(report.startedAtMs) };
   }
   const endedMs = moment(report.endedAtMs);
   if (report.startedAtMs === undefined) return { ...report, endedAtMs: endedMs };
   const tookMs = Math.max(0, report.endedAtMs - report.startedAtMs);
-  const earliestMs = known.handedMs ?? Number.NEGATIVE_INFINITY;
+  const earliestMs = known.receivedMs ?? Number.NEGATIVE_INFINITY;
   const startedAtMs = known.startedMs ?? Math.max(endedMs - tookMs, earliestMs);
   return { ...report, startedAtMs, endedAtMs: Math.min(startedAtMs + tookMs, nowMs) };
 }
@@ -43,7 +43,7 @@ export const shifted = (report: RunReport, at: (momentMs: number) => number): Ru
         endedAtMs: at(report.endedAtMs),
       };
 
-/** The report of a run that was stopped before its executor heard of it. */
+/** The report of a run that was stopped before its executor received it. */
 export const stoppedBeforeStart = (endedAtMs: number): RunReport => ({
   kind: "ended",
   startedAtMs: undefined,

@@ -117,7 +117,7 @@ function runEnv(spec: RunSpec, id: RunId, place: AgentPlace): Record<string, str
     BUSBAR_CLUSTER: place.cluster,
     ...(isArray && {
       BUSBAR_ARRAY_INDEX: String(id.index),
-      // A task of another Busbar's array is the only one of its own here.
+      // A task of another Busbar's array is the only task of its job here.
       BUSBAR_ARRAY_SIZE: spec.env["BUSBAR_ORIGIN_ARRAY_SIZE"] ?? String(spec.arraySize),
     }),
     ...(spec.entries.length > 0 && { BUSBAR_ENTRY: spec.entries[id.index] ?? "" }),
@@ -129,7 +129,7 @@ export interface AgentPlace {
   readonly cluster: string;
 }
 
-/** The energy of the starts that are shares of some. */
+/** The energy of the starts that are shares. */
 export const sharesOf = ({ shares }: Work): ReadonlyMap<string, number> =>
   new Map(shares.map(({ id, wattSeconds }) => [runKey(fromWireId(id)), wattSeconds]));
 
@@ -200,7 +200,7 @@ function toAttach({ attach, hangUpMs }: RunSpec): NonNullable<RunRequest["attach
   return { kind, hangUpMs: hangUpMs > 0 ? hangUpMs : limits.hangUpMsDefault };
 }
 
-/** The command before the program: nice, and a shell that passes a script its arguments. */
+/** The words before the program: nice, and a shell that passes a script its arguments. */
 function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
   const before = [
     ...(nice === 0 ? [] : toNice(nice)),
@@ -215,7 +215,7 @@ function withArgs(args: readonly string[]): readonly string[] {
   return ["/bin/sh", "-c", `exec "\${${args.length + 1}}" ${own}`, "sh", ...args];
 }
 
-/** Fails with a reason instead of running with another priority than the requested one. */
+/** Fails with a reason instead of running with a priority other than the requested one. */
 const BELOW_ZERO =
   '[ "$(nice -n "$0" nice 2>/dev/null)" -lt 0 ] || ' +
   '{ echo "busbar: nice $0: only an agent that runs as root can go below 0" >&2; exit 126; }; ' +
@@ -224,7 +224,7 @@ const BELOW_ZERO =
 const toNice = (nice: number): readonly string[] =>
   nice > 0 ? ["nice", "-n", `${nice}`] : ["/bin/sh", "-c", BELOW_ZERO, `${nice}`];
 
-/** Images are checked by the server; what is not one cannot be read. */
+/** The server checks images; an invalid one cannot be parsed. */
 const toContainer = ({ image, containers, mounts, network }: ContainerSpec): ContainerTerms => ({
   image: image === "" ? undefined : image,
   containers,

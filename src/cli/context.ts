@@ -2,7 +2,7 @@ import type { Recovery, Restored } from "../core/model/recovery.ts";
 import type { NodeFacts } from "../core/model/node/node-facts.ts";
 import type { ScheduleSpec } from "../core/model/node/schedule-spec.ts";
 
-/** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
+/** The destination of text. `write` resolves once the reader accepted it, and fails when the reader has closed it. */
 export interface Sink {
   readonly isTerminal: boolean;
   readonly columns: number | undefined;
@@ -11,7 +11,7 @@ export interface Sink {
   write(data: string | Uint8Array): Promise<void>;
 }
 
-/** Which of the nodes with room gets a task. */
+/** Which of the nodes with free capacity gets a task. */
 export const nodePolicies = ["spread", "binpack", "round-robin", "random"] as const;
 
 /** The flags of `busbar server`, and those `up` shares with it. */
@@ -19,9 +19,9 @@ export interface ServerFlags {
   readonly data: string;
   readonly http: string;
   readonly grpc: string;
-  /** Whether `http` and `grpc` may be reached from other machines. */
+  /** Whether `http` and `grpc` may be reachable from other machines. */
   readonly insecureListen?: boolean;
-  /** Names that REST may be called by, beside the usual ones. */
+  /** Additional host names for REST. */
   readonly hostName?: readonly string[];
   readonly nodeLostAfter: number;
   readonly keepEnded: number;
@@ -30,26 +30,26 @@ export interface ServerFlags {
   readonly quarantineQuick: number;
   readonly quarantineFor: number;
   readonly policy: (typeof nodePolicies)[number];
-  /** Of the policy "random"; left out: the server's own. */
+  /** The seed of the policy "random"; absent: the server's own. */
   readonly policySeed?: number;
-  /** Left out: least-loaded. */
+  /** Absent: least-loaded. */
   readonly select?: {
     readonly strategy: string;
     readonly options: Readonly<Record<string, unknown>>;
   };
-  /** Left out: rainbow's clients have no port of their own. */
+  /** Absent: rainbow's clients have no port. */
   readonly rainbow?: DoorFlags;
-  /** Left out: go-schedule's workers and clients are not served. */
+  /** Absent: go-schedule's workers and clients are not served. */
   readonly goSchedule?: GoScheduleFlags;
-  /** Left out: kubectl, and edges and clients of nexus, are not served. */
+  /** Absent: kubectl, and edges and clients of nexus, are not served. */
   readonly nexus?: NexusFlags;
-  /** Left out: workers, controllers and REST users of rik are not served. */
+  /** Absent: workers, controllers and REST users of rik are not served. */
   readonly rik?: RikFlags;
-  /** Files, because others on the machine see the arguments of a process. */
+  /** Files, because other users of the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
-  /** Of links to agents that name no times of their own. */
+  /** For links to agents that request no times of their own. */
   readonly linkTimes?: LinkTimeFlags;
-  /** Without a byte on a connection until the server pings it. */
+  /** The time without a byte on a connection until the server pings it. */
   readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
   /** Absent: every receiver sees all offered tasks. */
@@ -67,25 +67,25 @@ export interface RikFlags {
   readonly replays: boolean;
 }
 
-/** Where the tree of nexus is served. */
+/** The addresses of the nexus tree. */
 export interface NexusFlags {
   readonly address: string;
-  /** Of its REST gateway. */
+  /** The address of its REST gateway. */
   readonly rest: string;
-  /** Of pages that may call the gateway. */
+  /** The origins of pages that may call the gateway. */
   readonly origins: readonly string[];
-  /** Describes the OpenID provider whose tokens callers of the gateway show. */
+  /** Describes the OpenID provider of the tokens of the gateway's callers. */
   readonly oidcFile?: string;
   readonly isInsecure: boolean;
-  /** Whether another scheduler assigns shares of jobs with energy. */
+  /** Whether an external scheduler assigns shares of jobs with energy. */
   readonly isSchedulerExternal: boolean;
 }
 
-/** Where those who come through a door of their own are served, and with which files. */
+/** The address of a door with its own port, and its files. */
 export interface DoorFlags {
   readonly address: string;
   readonly tls?: TlsPaths;
-  /** Whether callers may speak without encryption. */
+  /** Whether callers may connect without encryption. */
   readonly allowsPlaintext: boolean;
 }
 
@@ -97,11 +97,11 @@ export interface TlsPaths {
 }
 
 export interface GoScheduleFlags extends DoorFlags {
-  /** Whether its wire, which has no credentials, may be open beyond this machine. */
+  /** Whether its wire, which has no credentials, may be reachable from other machines. */
   readonly isInsecure: boolean;
   readonly pingMs: number;
   readonly silenceMs: number;
-  /** Of what schedctl submits; left out: none. */
+  /** The time limit of tasks that schedctl submits; absent: none. */
   readonly timeLimitMs?: number;
 }
 
@@ -110,14 +110,14 @@ export interface UpFlags extends ServerFlags {
   readonly agent: boolean;
   readonly launcher: LauncherChoice;
   readonly enforce: EnforceFlag;
-  /** Left out: the agent's own control group. */
+  /** Absent: the agent's own control group. */
   readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
   readonly keepOutput?: KeepOutputFlag;
 }
 
-/** Bounds of the outputs that an agent keeps of ended tasks. */
+/** Limits of the outputs that an agent retains for ended tasks. */
 export interface KeepOutputFlag {
   readonly runsMax: number;
   readonly bytesMax: number;
@@ -129,19 +129,19 @@ export interface AgentFlags {
   readonly name: string;
   readonly cluster: string;
   readonly data: string;
-  /** Amounts in the units people use: cpus, bytes, devices; the agent detects absent ones. */
+  /** Amounts in units for people: cpus, bytes, devices; the agent detects absent ones. */
   readonly resources: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** Whether the machine is looked at; if not, only cpus and memory are known. */
+  /** Whether the agent discovers the machine; if not, only cpus and memory are known. */
   readonly discovery: boolean;
   readonly launcher: LauncherChoice;
   readonly enforce: EnforceFlag;
-  /** Left out: the agent's own control group. */
+  /** Absent: the agent's own control group. */
   readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
   readonly keepOutput?: KeepOutputFlag;
-  /** That outputs may use, in a second. */
+  /** Bytes per second for outputs. */
   readonly bandwidthBytes?: number;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
@@ -150,10 +150,10 @@ export interface AgentFlags {
   /** When the server counts its node as lost, and what happens to its tasks then. The server fills in absent fields. */
   readonly loss?: LossFlags;
   /** Makes it the agent of a whole pull cluster; absent: of this machine, a node of its cluster. */
-  readonly speaksFor?: ClusterFlags;
-  /** What its node has for shares of jobs with energy; left out: it takes none. */
+  readonly clusterAgent?: ClusterFlags;
+  /** Its node's power for shares of jobs with energy; absent: it accepts none. */
   readonly power?: ScheduleSpec;
-  /** It is many simulated edges; left out: an agent. */
+  /** It runs many simulated edges; absent: an agent. */
   readonly simulates?: EdgeFlags;
 }
 
@@ -190,7 +190,7 @@ export interface ClusterFlags {
   readonly partition?: string;
   readonly account?: string;
   readonly schedulerArgs: readonly string[];
-  /** Where the Busbar below is. */
+  /** The address of the Busbar below. */
   readonly to?: string;
 }
 
@@ -198,11 +198,11 @@ export interface ClusterFlags {
 export const executorKinds = ["process", "slurm", "flux", "busbar"] as const;
 export type ExecutorKind = (typeof executorKinds)[number];
 
-/** What becomes of tasks whose agent does not come back. */
+/** What happens to tasks whose agent does not come back. */
 export const lostPolicies = ["requeue", "keep", "fail"] as const;
 export type OnLost = (typeof lostPolicies)[number];
 
-/** What an agent enforces: whatever it can, or exactly these. */
+/** The limits that an agent enforces: all that it can, or exactly these. */
 export const enforceable = ["memory", "cpu", "process-memory"] as const;
 export type EnforceFlag = "available" | readonly (typeof enforceable)[number][];
 
@@ -213,27 +213,27 @@ export type LauncherChoice = (typeof launcherKinds)[number];
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What `up` and `server` tell once they listen. */
+/** The output of `up` and `server` once they listen. */
 export interface Listening {
-  /** What to type for this command, where it is not `./busbar` of a checkout. */
+  /** The name of this command, where it is not `./busbar` of a checkout. */
   readonly command?: string;
   readonly http: string;
   readonly grpc: string;
-  /** Where rainbow's clients are served. */
+  /** The address for rainbow's clients. */
   readonly rainbow?: string;
-  /** Where go-schedule's workers and clients are. */
+  /** The address for go-schedule's workers and clients. */
   readonly goSchedule?: string;
-  /** Where kubectl, and edges and clients of nexus, are. */
+  /** The address for kubectl, and edges and clients of nexus. */
   readonly nexus?: string;
-  /** Where its REST gateway is. */
+  /** The address of its REST gateway. */
   readonly nexusRest?: string;
-  /** Where rik's workers, controllers and REST users are. */
+  /** The addresses for rik's workers, controllers and REST users. */
   readonly rik?: Readonly<Record<"workers" | "controllers" | "rest", string>>;
   readonly data: string;
   readonly node?: string;
-  /** Where the register secret for clients of rainbow is. */
+  /** The file with the register secret for clients of rainbow. */
   readonly rainbowSecretFile?: string;
-  /** Whoever can reach it may run commands. */
+  /** Anyone who can reach it may run commands. */
   readonly isInsecure?: true;
 }
 
@@ -252,15 +252,14 @@ export interface RestoreFlags {
 }
 
 /**
- * The long-running commands. They need parts of the product the command line must not know, so
- * the caller passes them in. Each resolves when it has stopped after a stop signal. It calls `announce`
- * once, when it is ready.
+ * The long-running commands. They need parts of the product that the command line must not import, so the caller passes them in. Each
+ * resolves when it has stopped after a stop signal. It calls `announce` once, when it is ready.
  */
 export interface Services {
   up(flags: UpFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
   server(flags: ServerFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
   agent(flags: AgentFlags): Promise<void>;
-  /** What an agent would tell of this machine. */
+  /** The facts that an agent of this machine would report. */
   extract(): Promise<NodeFacts>;
   recover(flags: { readonly data: string; readonly acceptsLoss: boolean }): Promise<Recovery>;
   restore(flags: RestoreFlags): Promise<Restored>;
@@ -273,14 +272,14 @@ export interface Services {
 export interface Units {
   /** The absolute path of the command that units run. */
   readonly program: string;
-  /** Writes the unit and, where it is to be started, enables and starts it. */
+  /** Writes the unit and, if requested, enables and starts it. */
   install(folder: string, name: string, text: string, starts: boolean): Promise<string>;
   uninstall(folder: string, name: string): Promise<string>;
 }
 
-/** Bytes that are read as they are wanted. */
+/** Bytes that are read on demand. */
 export interface InputSource {
-  /** Undefined: there are no more. Throws AppError when it cannot be read. */
+  /** Undefined: the end. Throws AppError when it cannot be read. */
   read(): Promise<Uint8Array | undefined>;
   /** A read under way fails then. */
   close(): void;
@@ -289,15 +288,15 @@ export interface InputSource {
 /** The terminal that the process was started from. */
 export interface Terminal {
   size(): { readonly rows: number; readonly columns: number };
-  /** Whether every key goes to whoever reads, Ctrl-C too. Ends with the process at the latest. */
+  /** Whether every key goes to the reader, Ctrl-C too. Ends with the process at the latest. */
   setRaw(isRaw: boolean): void;
 }
 
-/** Everything a command may touch of the process it runs in. */
+/** Everything that a command may use of its process. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Tells `cwd` from directories of that path on other machines; undefined: it is gone. */
+  /** Distinguishes `cwd` from directories of that path on other machines; undefined: it is removed. */
   directoryId(): string | undefined;
   readonly hostname: string;
   readonly stdout: Sink;
@@ -306,34 +305,31 @@ export interface Context {
   nowMs(): number;
   /** Resolves after the time, or at once when the signal fires; it never fails. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
-  /** The kind of standard input: a terminal, a pipe or a file, or anything without an end of its own, or nothing. */
+  /** The kind of standard input: a terminal, a pipe or a file, anything else that may not end, or nothing. */
   readonly stdin: "terminal" | "pipe" | "other";
-  /** Undefined: standard input or output is none. */
+  /** Undefined: standard input or output is not a terminal. */
   readonly terminal: Terminal | undefined;
   /** A file, or standard input for "-". */
   openInput(path: string): InputSource;
-  /** A file's content, or that of standard input for "-"; larger than `bytesMax` is refused. */
+  /** The content of a file, or of standard input for "-"; more than `bytesMax` is rejected. */
   readInput(path: string, bytesMax: number): Promise<Buffer>;
-  /**
-   * Writes texts by file name into a folder, which is made; refused whole when one of them is there.
-   * Returns the paths.
-   */
+  /** Writes texts by file name into a folder, which it creates; writes none when one of them exists. Returns the paths. */
   writeNewFiles(
     folder: string,
     files: Readonly<Record<string, string>>,
   ): Promise<readonly string[]>;
-  /** Writes a text in the place of what a file has, or makes the file. */
+  /** Replaces the content of a file, or creates the file. */
   replaceFile(path: string, text: string): Promise<void>;
-  /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
+  /** Calls back on every Ctrl-C, which then no longer ends the process. Returns a function that undoes this. */
   onInterrupt(handler: () => void): () => void;
   /**
    * Calls the handler with the right exit code when the process receives a stop signal (Ctrl-C, SIGTERM, a
    * closed terminal); the process then ends by itself. Returns a function that undoes this.
    */
   onStop(handler: (exitCode: number) => void): () => void;
-  /** Calls back when the terminal got another size. Returns how to undo it. */
+  /** Calls back when the size of the terminal changes. Returns a function that undoes this. */
   onResize(handler: () => void): () => void;
-  /** Calls back with each key that is pressed, without waiting for a line. Returns how to undo it. */
+  /** Calls back with each pressed key, without waiting for a line. Returns a function that undoes this. */
   onKey(handler: (key: string) => void): () => void;
   /** Ends the process now, whatever is under way. */
   exitNow(code: number): never;

@@ -15,7 +15,7 @@ export interface Failure {
 export function toFailure(error: unknown, format: OutputFormat): Failure {
   if (error instanceof CommanderError && error.exitCode === 0) return done(0); // help, version
   if (isBrokenPipe(error)) return done(0);
-  // Commander has already printed the help it was asked for by an empty command line.
+  // Commander has already printed the help for an empty command line.
   if (error instanceof CommanderError && error.code === "commander.help") return done(2);
   const { code, message, field } = describe(error);
   const hint = HINTS[code];
@@ -40,7 +40,7 @@ export function toFailure(error: unknown, format: OutputFormat): Failure {
   return { exitCode, stdout: text, stderr: "" };
 }
 
-/** What the server says in the words of any caller, in those of the command line. */
+/** Converts the server's message, which is in the words of any caller, to those of the command line. */
 const HINTS: Readonly<Record<string, string>> = { unschedulable: "--allow-unsatisfiable" };
 
 const done = (exitCode: number): Failure => ({ exitCode, stdout: "", stderr: "" });
@@ -57,14 +57,14 @@ function describe(error: unknown): Description {
     return { code: "invalid_argument", message };
   }
   if (!(error instanceof AppError)) return { code: "internal", message: describeChain(error) };
-  // The text of a call's cause only repeats its message in worse words. Any other cause is the reason:
-  // "the store failed" does not help an operator who has to free space on the disk.
+  // The text of a call's cause only repeats its message in worse words. Any other cause is the reason: "the store failed" does not help an
+  // operator who has to free disk space.
   const repeats = error.code !== "internal" && isOfTheWire(error.cause);
   const message = repeats ? error.message : describeChain(error);
   return { code: error.code, message, field: error.field };
 }
 
-/** By its shape (CallError): loading the client to ask would slow every command. */
+/** By its shape (CallError): loading the client to check it would slow down every command. */
 const isOfTheWire = (cause: unknown): boolean => cause instanceof Error && "details" in cause;
 
 /**

@@ -19,7 +19,7 @@ export const wholeNumber =
     throw invalid(flag, `"${text}" is not a whole number from ${min} to ${max}`);
   };
 
-/** An amount of something: decimal and above zero. */
+/** A positive decimal amount. */
 export const positiveNumber =
   (flag: string) =>
   (text: string): number => {
@@ -33,7 +33,7 @@ export const size =
   (text: string): number =>
     parseSizeBytes(text, flag);
 
-/** Bytes in a second. */
+/** Bytes per second. */
 export const bandwidth =
   (flag: string) =>
   (text: string): number => {
@@ -50,14 +50,14 @@ export const duration =
     throw invalid(flag, `"${text}" is longer than 366 days`);
   };
 
-/** How long an agent may be away before its tasks count as lost. */
+/** How long an agent may be disconnected before its tasks count as lost. */
 export const awayTime =
   (flag: string) =>
   (text: string): number => {
     const ms = duration(flag)(text);
     if (ms >= limits.leaseMsMin) return ms;
     const least = formatDuration(limits.leaseMsMin);
-    throw invalid(flag, `"${text}" is too short; an agent must get ${least} to come back`);
+    throw invalid(flag, `"${text}" is too short; an agent needs ${least} to reconnect`);
   };
 
 export const oneOf =
@@ -67,7 +67,7 @@ export const oneOf =
     if (found !== undefined) return found;
     const meant = nearest(text, choices);
     const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-    throw invalid(flag, `"${text}" is none of ${choices.join(", ")}${hint}`);
+    throw invalid(flag, `"${text}" is not one of ${choices.join(", ")}${hint}`);
   };
 
 /** "pending,running" or the flag several times. */
@@ -90,14 +90,15 @@ export const keyValue = (flag: string) =>
   collecting((text: string, sofar: Pairs<string> = {}): Pairs<string> => {
     const at = text.indexOf("=");
     if (at > 0) return { ...sofar, [text.slice(0, at)]: text.slice(at + 1) };
-    throw invalid(flag, `"${text}" is not of the form key=value`);
+    throw invalid(flag, `"${text}" is not KEY=VALUE`);
   });
 
-/** "K=V", or "K" to take its value from the caller's environment. */
+/** "K=V", or "K" for its value in the caller's environment. */
 export const envVariable = (flag: string, env: Readonly<Record<string, string | undefined>>) =>
   collecting((text: string, sofar: Pairs<string> = {}): Pairs<string> => {
     const name = text.split("=", 1)[0] ?? "";
-    if (isReservedVariable(name)) throw invalid(flag, `${name}: Busbar sets BUSBAR_ names itself`);
+    if (isReservedVariable(name))
+      throw invalid(flag, `${name}: names that begin with BUSBAR_ are reserved`);
     if (!isVariableName(name)) throw invalid(flag, `"${name}" is not a variable's name`);
     if (text.includes("=")) return keyValue(flag)(text, sofar);
     const value = env[text];
@@ -130,7 +131,7 @@ export const arraySpec =
     return text;
   };
 
-/** "17", or "17.3" where one task of an array may be meant. */
+/** "17", or "17.3" if one task of an array may be meant. */
 export const jobOrTaskId =
   (argument: string) =>
   (text: string): string => {
@@ -138,7 +139,7 @@ export const jobOrTaskId =
     throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
   };
 
-/** An address with a port; the text itself, because messages repeat it as it was written. */
+/** An address with a port; the original text, because messages repeat it. */
 export const address =
   (flag: string) =>
   (text: string): string => {
@@ -150,10 +151,8 @@ const revisionOf = wholeNumber("--if-revision", { min: 0, max: Number.MAX_SAFE_I
 
 /** A change that the server rejects when another client has changed the row meanwhile. */
 export const addIfRevision = (command: Command): Command =>
-  command.option(
-    "--if-revision <n>",
-    "only if it has this revision, and refuse otherwise",
-    (text) => BigInt(revisionOf(text)),
+  command.option("--if-revision <n>", "change it only if it has this revision", (text) =>
+    BigInt(revisionOf(text)),
   );
 
 export interface ConditionFlags {

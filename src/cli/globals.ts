@@ -11,7 +11,7 @@ import {
 } from "./formats/output-format.ts";
 import { collecting } from "./single-flags.ts";
 
-/** The flags every command takes, before or after its name. */
+/** The flags of every command, before or after its name. */
 export interface Globals {
   /** At least one; the next when one does not answer. */
   readonly servers: readonly string[];
@@ -35,7 +35,7 @@ export function addGlobalFlags(command: Command): void {
     .addOption(
       new Option(
         "-o, --output <format>",
-        "print a table, one that is wide and not cut, exactly one JSON or YAML value, or of lists CSV or names (default: table)",
+        "print a table, a wide table, one JSON or YAML value, or for lists CSV or names only (default: table)",
       )
         .choices(outputFormats)
         .argParser(readOutputFormat)
@@ -77,10 +77,7 @@ function given(command: Command | null, name: string): unknown {
   return undefined;
 }
 
-/**
- * The format for an error found before the flags were read: a program that asked for JSON or YAML must
- * get it for its own mistakes too.
- */
+/** The format for an error before the flags were read: a program that requested JSON or YAML must get it for its own mistakes too. */
 export function guessFormat(argv: readonly string[]): OutputFormat {
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);

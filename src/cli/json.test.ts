@@ -8,7 +8,7 @@ import {
   TaskSchema,
   WatchEventSchema,
 } from "../gen/busbar/v1/busbar_pb.ts";
-import "../client/client.ts"; // makes the messages known
+import "../client/client.ts"; // registers the messages
 import { stateOf } from "../client/state.ts";
 import { toEventRow, toGroupRow, toJobRow, toNodeRow, toStatsRow, toTaskRow } from "./json.ts";
 
@@ -28,7 +28,7 @@ const noTasks = {
   held: 0,
 };
 
-test("a job with only the required fields leaves the rest out", () => {
+test("a job with only the required fields omits the rest", () => {
   const job = create(JobSchema, {
     id: "17",
     spec: { name: "x", group: "default", command: ["x"] },
@@ -50,7 +50,7 @@ test("a job with only the required fields leaves the rest out", () => {
   });
 });
 
-test("a job with everything keeps everything, as plain numbers", () => {
+test("a job with all fields keeps all, as plain numbers", () => {
   const spec = {
     name: "x",
     group: "g",
@@ -144,7 +144,7 @@ test("a task has the exit code that the server sends, and none when it sends non
   expect(row(3).past?.[0]).not.toHaveProperty("exitCode");
 });
 
-test("a job has the exit code that the wire says, or none", () => {
+test("a job has the exit code of the wire, or none", () => {
   const row = (exitCode?: number) =>
     toJobRow(
       create(JobSchema, {
@@ -164,7 +164,7 @@ test("earlier attempts keep their ends", () => {
   ]);
 });
 
-test("a state from the future is unknown, not an error", () => {
+test("a state of a newer server is shown as unknown, not as an error", () => {
   expect(toJobRow(create(JobSchema, { state: 99 as never })).state).toBe("unknown");
 });
 
@@ -194,7 +194,7 @@ test("nodes, groups and stats are plain values", () => {
   expect(JSON.parse(JSON.stringify(stats))).toMatchObject({ jobs: { running: 4 }, uptimeMs: 5 });
 });
 
-test("an event names its subject; one of an unknown kind is left out", () => {
+test("an event names its subject; one of an unknown kind is omitted", () => {
   const event = create(WatchEventSchema, {
     revision: 3n,
     event: { case: "removed", value: { kind: "node", id: "a" } },
@@ -206,7 +206,7 @@ test("an event names its subject; one of an unknown kind is left out", () => {
   expect(toEventRow(create(WatchEventSchema, { revision: 3n }))).toBeUndefined();
 });
 
-test("a request that is not JSON is kept as it came", () => {
+test("a request that is not JSON stays unchanged", () => {
   const job = create(JobSchema, { spec: { request: "node 4" } });
   expect(toJobRow(job).spec.request).toBe("node 4");
 });

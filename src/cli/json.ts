@@ -1,5 +1,5 @@
 import type * as wire from "../client/messages.ts";
-import { jsonOf } from "../wire/json-of.ts";
+import { jsonOf } from "../wire/write-json.ts";
 import type * as Rows from "./rows.ts";
 
 // The wire's messages as the rows that `--output json` promises and tables show: their JSON.
@@ -40,7 +40,7 @@ export const toSatisfyRow = (answer: wire.SatisfyResponse): Rows.SatisfyRow => (
   ...jsonOf(answer),
 });
 
-/** Since when it is there, or away. */
+/** Since when it is connected, or disconnected. */
 export function toAgentRow(node: wire.Node): Rows.AgentRow {
   const isAway = node.state === "disconnected" || node.state === "lost";
   const sinceMs = isAway ? node.disconnectedAtMs : node.connectedAtMs;
@@ -48,11 +48,11 @@ export function toAgentRow(node: wire.Node): Rows.AgentRow {
   return { name, state, tasks, ...(sinceMs === undefined ? {} : { sinceMs: Number(sinceMs) }) };
 }
 
-/** Undefined for an event that shows nothing, and for one this version has not heard of. */
+/** Undefined for an event without content, and for one that this version does not know. */
 export function toEventRow(
   event: Pick<wire.WatchEvent, "revision" | "event">,
 ): Rows.EventRow | undefined {
-  // A bookmark is for whoever resumes; the client yields the events of a batch one by one.
+  // A bookmark is for clients that resume; the client yields the events of a batch one by one.
   if (["bookmark", "batch", undefined].includes(event.event.case)) return undefined;
   return jsonOf({ $typeName: "busbar.v1.WatchEvent", ...event }) as Rows.EventRow;
 }

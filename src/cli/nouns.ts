@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Shell } from "./session.ts";
 
-/** One top-level command: what help says about it, and where the rest of it is. */
+/** One top-level command: its help, and where its code is. */
 export interface Noun {
   readonly name: string;
   readonly group: string;
@@ -19,7 +19,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "run",
     group: JOBS,
-    summary: "Run a command as a job, show its output, exit as it does.",
+    summary: "Run a command as a job, show its output, and exit with its code.",
     load: async () => (await import("./jobs/run.ts")).declareRun,
   },
   {
@@ -79,7 +79,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "requeue",
     group: JOBS,
-    summary: "Stop tasks that run, and place them again.",
+    summary: "Stop running tasks, and place them again.",
     load: async () => (await import("./changes/hold.ts")).declareRequeue,
   },
   {
@@ -97,7 +97,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "progress",
     group: JOBS,
-    summary: "Say how far a task is, from inside of it.",
+    summary: "Report the progress of a task, from inside it.",
     load: async () => (await import("./jobs/progress.ts")).declareProgress,
   },
   {
@@ -133,7 +133,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "satisfy",
     group: JOBS,
-    summary: "Tell which clusters could run a jobspec, and why others could not.",
+    summary: "Show which clusters can run a jobspec, and why others cannot.",
     load: async () => (await import("./clusters/satisfy.ts")).declareSatisfy,
   },
   {
@@ -145,7 +145,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "scale",
     group: JOBS,
-    summary: "Say how many instances of a service there are to be.",
+    summary: "Set the number of instances of a service.",
     load: async () => (await import("./services/services.ts")).declareScale,
   },
   {
@@ -163,25 +163,25 @@ export const nouns: readonly Noun[] = [
   {
     name: "cluster",
     group: PLACES,
-    summary: "Register, show or delete a cluster without agents; rotate its credentials.",
+    summary: "Register, show or delete a pull cluster; rotate its credentials.",
     load: async () => (await import("./clusters/cluster.ts")).declareCluster,
   },
   {
     name: "subsystem",
     group: PLACES,
-    summary: "Add, list, show or remove what is linked to a cluster's graph.",
+    summary: "Add, list, show or remove subsystems of a cluster's graph.",
     load: async () => (await import("./clusters/subsystem.ts")).declareSubsystem,
   },
   {
     name: "state",
     group: PLACES,
-    summary: "Set, show or unset what a cluster says of itself.",
+    summary: "Set, show or unset keys of a cluster's state.",
     load: async () => (await import("./clusters/state.ts")).declareState,
   },
   {
     name: "service",
     group: SERVICES,
-    summary: "Run the server or an agent as a service of systemd.",
+    summary: "Run the server or an agent as a systemd service.",
     load: async () => (await import("./service/service.ts")).declareService,
   },
   {
@@ -193,19 +193,19 @@ export const nouns: readonly Noun[] = [
   {
     name: "recover",
     group: SERVICES,
-    summary: "Say what is lost of a damaged data directory, and go on without it.",
+    summary: "Show what a damaged data directory has lost, and continue without it.",
     load: async () => (await import("./service/recover.ts")).declareRecover,
   },
   {
     name: "restore",
     group: SERVICES,
-    summary: "Make a data directory of a backup.",
+    summary: "Create a data directory from a backup.",
     load: async () => (await import("./service/restore.ts")).declareRestore,
   },
   {
     name: "extract",
     group: PLACES,
-    summary: "Print what this machine has, or make a cluster's graph of several.",
+    summary: "Print the resources of this machine, or a cluster's graph of several.",
     load: async () => (await import("./nodes/extract.ts")).declareExtract,
   },
   {
@@ -235,13 +235,13 @@ export const nouns: readonly Noun[] = [
   {
     name: "top",
     group: MORE,
-    summary: "Show what runs and waits, live.",
+    summary: "Show running and pending work, live.",
     load: async () => (await import("./top/top.ts")).declareTop,
   },
   {
     name: "stats",
     group: MORE,
-    summary: "Show how the server is doing.",
+    summary: "Show statistics of the server.",
     load: async () => (await import("./service/stats.ts")).declareStats,
   },
   {
@@ -253,7 +253,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "go-schedule",
     group: MORE,
-    summary: "Tell what the configuration of go-schedule becomes.",
+    summary: "Show what the configuration of go-schedule becomes.",
     load: async () => (await import("./coming-from/go-schedule.ts")).declareGoSchedule,
   },
   {

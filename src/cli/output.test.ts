@@ -14,14 +14,14 @@ test("every line gets the prefix, however the chunks fall", async () => {
   }
 });
 
-test("a line without end is not kept for ever", async () => {
+test("a line without end is not held back for ever", async () => {
   const collected = createCollector(10_000_000);
   const lines = prefixLines("> ", collected.write);
   await lines.write(Buffer.alloc(300_000, "x"));
   expect(collected.text().length).toBeGreaterThan(300_000);
 });
 
-test("a collector keeps no more than its bound", async () => {
+test("a collector buffers no more than its limit", async () => {
   const collected = createCollector(4);
   await collected.write(Buffer.from("abc"));
   await collected.write(Buffer.from("def"));

@@ -15,13 +15,10 @@ export interface OutputOf {
   readonly follow: boolean;
 }
 
-/** How often a stream that broke off is taken up again where it was. */
+/** How often an interrupted stream is resumed. */
 const RESUMES_MAX = 20;
 
-/**
- * Copies one output to its end, across lost connections. Resolves with whether the task wrote more
- * than is kept.
- */
+/** Copies one output to its end, across lost connections. Resolves with whether the task wrote more than is retained. */
 export async function copyOutput(
   session: Session,
   what: OutputOf,
@@ -40,7 +37,7 @@ export async function copyOutput(
       }
       return { truncated };
     } catch (error) {
-      // Refused for now counts as lost: others may read too much at once.
+      // A temporary rejection counts as lost: other clients may read too much at once.
       const code = error instanceof AppError && !signal.aborted ? error.code : undefined;
       const lost = code === "unavailable" || code === "exhausted";
       if (!lost || !what.follow || resumes >= RESUMES_MAX) throw error;
@@ -61,8 +58,8 @@ const resumeDelayMs = (resumes: number): number =>
   Math.min(limits.reconnectDelayMsMin * 2 ** resumes, limits.reconnectDelayMsMax);
 
 /**
- * Puts a prefix before every line, so that the outputs of many tasks can share a screen. A line is
- * held back until it is whole, or too long to wait for.
+ * Puts a prefix before every line, so that the outputs of many tasks can share a screen. A line is held back until it is complete, or too
+ * long to wait for.
  */
 export function prefixLines(prefix: string, write: Write): { write: Write; end(): Promise<void> } {
   const head = Buffer.from(prefix);
@@ -89,11 +86,11 @@ export function prefixLines(prefix: string, write: Write): { write: Write; end()
 
 const NEWLINE = 10;
 
-/** Passes on the last lines only, when all was written; of very long ones only their ends. */
+/** Passes on only the last lines, when everything was written; of very long ones only their ends. */
 export function tailLines(count: number, write: Write): { write: Write; end(): Promise<void> } {
   let rest = Buffer.alloc(0);
   const shorten = (): void => {
-    // A newline at the end ends the last line; it begins no other.
+    // A newline at the end terminates the last line; it begins no other.
     let before = rest.length - (rest.at(-1) === NEWLINE ? 1 : 0);
     let from = rest.length;
     for (let lines = 0; lines < count && from > 0; lines++) {

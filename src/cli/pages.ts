@@ -5,9 +5,8 @@ export interface PageOf<Item> {
 }
 
 /**
- * Follows page tokens until there are `limit` items or no more. A page may be empty and still have
- * a next one. `more` tells that something was left out. `revision` is the first page's: a watch from there
- * misses nothing.
+ * Follows page tokens until there are `limit` items or no more. A page may be empty and still have a next one. `more`: items were left out.
+ * `revision` is the first page's: a watch from there misses nothing.
  */
 export async function collect<Item>(
   limit: number,

@@ -62,12 +62,12 @@ describe("run", () => {
     expect(await busbar(["run", "fail", "3"])).toEqual({ code: 3, stdout: "", stderr: "" });
   });
 
-  test("begins the lines of an array with the index", async () => {
+  test("prefixes the lines of an array with the index", async () => {
     const { stdout } = await busbar(["run", "--array", "0-1", "print", "x"]);
     expect(stdout.trimEnd().split("\n").sort()).toEqual(["[0] out: x", "[1] out: x"]);
   });
 
-  test("is one JSON value with the output in it", async () => {
+  test("is one JSON value that includes the output", async () => {
     const { code, stdout, stderr } = await busbar(["run", "-o", "json", "print", "x"]);
     expect([code, stderr]).toEqual([0, ""]);
     const value = JSON.parse(stdout) as { job: { state: string } };
@@ -75,7 +75,7 @@ describe("run", () => {
     expect(value.job.state).toBe("succeeded");
   });
 
-  test("says why a job is waiting, cancels it on Ctrl-C and waits for its end", async () => {
+  test("prints why a job is pending, cancels it on Ctrl-C and waits for its end", async () => {
     const { child, ended, said, output } = start(["run", "stay"]);
     await said(
       /is waiting: no node is connected\nbusbar: {3}cheapest change: wait for task 9\nbusbar: {3}start an agent/,
@@ -86,7 +86,7 @@ describe("run", () => {
     expect(output.stderr).toMatch(/cancelling job .*\n.* cancelled/);
   });
 
-  test("cancels the job when the reader of its output is gone", async () => {
+  test("cancels the job when the reader of its output has closed it", async () => {
     const { child, ended } = start(["run", "flood"]);
     child.stdout.once("data", () => child.stdout.destroy());
     expect(await ended).toBe(0);
@@ -106,7 +106,7 @@ describe("submit", () => {
     expect(stderr).toMatch(/^busbar: warning: job \d+: no node has a gpu\n$/);
   });
 
-  test("--wait succeeds only when all did", async () => {
+  test("--wait succeeds only when all jobs did", async () => {
     const jobs = "- command: [print, a]\n- command: [fail, 2]\n";
     const file = join(directory, "jobs.yaml");
     writeFileSync(file, jobs);
@@ -117,7 +117,7 @@ describe("submit", () => {
     expect([one.code, one.stderr]).toEqual([0, ""]);
   });
 
-  test("a wrong file names file, line and column, and exits 2", async () => {
+  test("the error about a wrong file names file, line and column, and exits 2", async () => {
     const file = join(directory, "wrong.yaml");
     writeFileSync(file, "command: [x]\ntimelimit: 5m\n");
     const { code, stderr } = await busbar(["submit", "--file", file]);
@@ -129,7 +129,7 @@ describe("submit", () => {
 });
 
 describe("reading", () => {
-  test("jobs follows pages up to the limit and says that there are more", async () => {
+  test("jobs follows pages up to the limit and prints that there are more", async () => {
     const { stdout, stderr } = await busbar(["jobs"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(51);
     expect(stderr).toMatch(/newest 50; see more with --limit or --all/);
@@ -140,7 +140,7 @@ describe("reading", () => {
     expect(all.jobs.at(-1)?.id).toBe("1");
   });
 
-  test("what does not exist is exit 1, as text or as JSON", async () => {
+  test("a missing job is exit 1, as text or as JSON", async () => {
     expect(await busbar(["job", "999"])).toEqual({
       code: 1,
       stdout: "",
@@ -153,14 +153,14 @@ describe("reading", () => {
     });
   });
 
-  test("one refusal does not keep the others from being cancelled", async () => {
+  test("one rejection does not prevent the other cancellations", async () => {
     const { code, stdout, stderr } = await busbar(["cancel", "1", "999", "2"]);
     expect([code, stderr]).toEqual([1, "busbar: there is no job 999\n"]);
     expect(stdout.split("\n")).toHaveLength(3);
     expect(server.cancelled).toEqual(["1", "2"]);
   });
 
-  test("a reader that leaves early, as head does, is no error", async () => {
+  test("a reader that closes early, like head, is no error", async () => {
     const { child, output, ended } = start(["logs", "--follow", await floodingJob()]);
     child.stdout.once("data", () => child.stdout.destroy());
     expect(await ended).toBe(0);
@@ -185,7 +185,7 @@ async function floodingJob(): Promise<string> {
   return (await busbar(["submit", "-q", "flood"])).stdout.trim();
 }
 
-test("a server that is not there is exit 1 with advice", async () => {
+test("an unreachable server is exit 1 with advice", async () => {
   const { ended, output } = start(["jobs"], { BUSBAR_SERVER: "127.0.0.1:1" });
   expect(await ended).toBe(1);
   expect(output.stderr).toMatch(/is busbar running at 127.0.0.1:1\? start it with `busbar up`/);
@@ -198,7 +198,8 @@ test("help does not load the wire's code or YAML", async () => {
   for (const args of [["--help"], ["submit", "--help"], ["version"]]) {
     const { ended, output } = start(args, { NODE_OPTIONS });
     expect(await ended).toBe(0);
-    expect(output.stderr.includes("commander")).toBe(args[0] !== "version"); // It needs nothing.
-    expect(output.stderr).not.toMatch(/grpc-js|@bufbuild|\/yaml\/|pino/);
+    const hasCommander = /commander|\/dist\/cli\.js/.test(output.stderr);
+    expect(hasCommander).toBe(args[0] !== "version"); // It needs nothing.
+    expect(output.stderr).not.toMatch(/grpc-js|@bufbuild|_pb\.js|\/yaml\/|yaml-tree|pino/);
   }
 });

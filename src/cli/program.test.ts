@@ -6,7 +6,7 @@ import { runHere } from "./testing/context.ts";
 import { startFakeServer } from "./testing/fake-server.ts";
 
 describe("help", () => {
-  test("is printed to stdout when asked for, for every command", async () => {
+  test("is printed to stdout on request, for every command", async () => {
     for (const argv of [["--help"], ["help"], ...nouns.map(({ name }) => ["help", name])]) {
       const { code, stdout, stderr } = await runHere(argv);
       expect([argv, code, stderr]).toEqual([argv, 0, ""]);
@@ -42,7 +42,7 @@ describe("help", () => {
 });
 
 describe("services", () => {
-  test("up has defaults for everything and tells where it listens", async () => {
+  test("up has defaults for everything and prints its addresses", async () => {
     const { code, stdout, started } = await runHere(["up"]);
     expect(code).toBe(0);
     expect(started).toEqual([
@@ -68,7 +68,7 @@ describe("services", () => {
     expect(stdout).toContain("http://127.0.0.1:7070/docs");
   });
 
-  test("server and up take a policy, and a seed for the one that draws", async () => {
+  test("server and up accept a policy, and a seed for the random one", async () => {
     const given = async (line: string) => (await runHere(line.split(" "))).started;
     expect(await given("server --policy round-robin")).toMatchObject([{ policy: "round-robin" }]);
     const [drawing] = await given("up --policy random --policy-seed 0");
@@ -76,7 +76,7 @@ describe("services", () => {
     expect((await given("up --policy random"))[0]).not.toHaveProperty("policySeed");
   });
 
-  test("server and up take a strategy, with its options from a file", async () => {
+  test("server and up accept a strategy, with its options from a file", async () => {
     const readInput = async () => Buffer.from("- priority: 1\n  steps: [{ select: first }]\n");
     const rules = { priorities: [{ priority: 1, steps: [{ select: "first" }] }] };
     const given = async (line: string) => (await runHere(line.split(" "), { readInput })).started;
@@ -93,11 +93,11 @@ describe("services", () => {
       for (const at of ["0.0.0.0:9", "[::]:9", "10.0.0.5:9", "somewhere:9"]) {
         const refused = await runHere(["server", flag, at]);
         expect(refused.started).toEqual([]);
-        expect(refused.stderr).toContain(`${flag}: at ${at} others could run any command here`);
+        expect(refused.stderr).toContain(`${flag}: at ${at} other machines could run any command`);
         expect(refused.stderr).toContain("--insecure-listen");
         const allowed = await runHere(["up", flag, at, "--insecure-listen"]);
         expect(allowed.started).toMatchObject([{ insecureListen: true }]);
-        expect(allowed.stdout).toContain("WARNING: whoever can reach these ports");
+        expect(allowed.stdout).toContain("WARNING: every client that can reach these ports");
       }
       expect((await runHere(["server", flag, "localhost:9"])).code).toBe(0);
     }
@@ -149,7 +149,7 @@ describe("services", () => {
     const open = "server --go-schedule 0.0.0.0:9";
     const files = "--go-schedule-cert c --go-schedule-key k";
 
-    test("is served where it is asked for, and nowhere else", async () => {
+    test("is served on request only", async () => {
       expect(await given("server")).toBeUndefined();
       expect(await given("up --go-schedule")).toEqual(usual);
       expect(await given("up --go-schedule [::1]:9")).toEqual({ ...usual, address: "[::1]:9" });
@@ -160,7 +160,7 @@ describe("services", () => {
       expect(Object.keys(started[0] ?? {})).not.toContain("goSchedulePing");
     });
 
-    test("needs certificates of both sides where others can reach it", async () => {
+    test("needs certificates of both sides where other machines can reach it", async () => {
       const why = "or allow it with --go-schedule-insecure";
       expect(await given(open)).toContain(why);
       expect(await given(`${open} ${files}`)).toContain(why);
@@ -185,11 +185,11 @@ describe("services", () => {
       ["up --go-schedule --go-schedule-ping 0s", '--go-schedule-ping: "0s" is too short'],
     ];
     for (const [line, text] of refusals) {
-      test(`${line} is refused`, async () => expect(await given(line)).toContain(text));
+      test(`${line} is rejected`, async () => expect(await given(line)).toContain(text));
     }
   });
 
-  test("up --output json tells it as one value", async () => {
+  test("up --output json prints it as one value", async () => {
     const { stdout } = await runHere(["up", "--no-agent", "-o", "json"]);
     expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });
   });
@@ -228,7 +228,7 @@ describe("global flags", () => {
   });
   afterAll(() => server.close());
 
-  test("may stand before and after the command; the nearer one wins", async () => {
+  test("may be before and after the command; the nearer one wins", async () => {
     for (const argv of [
       ["--server", server.address, "clusters"],
       ["clusters", "--server", server.address],
@@ -268,7 +268,7 @@ describe("global flags", () => {
     }
   });
 
-  test("nodes set says what holds now", async () => {
+  test("nodes set prints the present settings", async () => {
     const set = async (...flags: string[]) =>
       (await runHere(["--server", server.address, "nodes", "set", "a", ...flags])).stdout;
     expect(await set("--on-lost", "keep", "--lost-after", "2h")).toBe(
@@ -277,7 +277,7 @@ describe("global flags", () => {
     expect(await set("--lost-after", "agent")).toBe("node a is connected\n");
   });
 
-  test("a server's refusal is exit 1, and its field is kept", async () => {
+  test("a server's rejection is exit 1, with its field", async () => {
     const argv = ["--server", server.address, "-o", "json", "submit", "--name", "refused", "x"];
     const { code, stdout } = await runHere(argv);
     expect(code).toBe(1);

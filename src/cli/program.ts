@@ -14,9 +14,9 @@ Examples:
   busbar up                                  start a server and an agent on this machine
   busbar run -- echo hello                   run a command and see its output
   busbar submit --array 0-99 -- ./step.sh    queue a hundred tasks
-  busbar jobs                                see what became of them
+  busbar jobs                                see their states
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage.`;
+Exit codes: 0 success, 1 rejected or failed, 2 wrong usage.`;
 
 /** Runs one command line. Returns the exit code, after everything was written. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
@@ -36,7 +36,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
       await context.stdout.write(help.out + failure.stdout);
       await context.stderr.write(help.error + failure.stderr);
     } catch {
-      // The reader is gone; the exit code is all that is left to tell.
+      // The reader has closed the output; only the exit code is left.
     }
     return failure.exitCode;
   }
@@ -49,12 +49,12 @@ interface HelpOutput {
 }
 
 /**
- * The tree of commands. Each starts as a name with a summary, which is all that help needs; its
- * flags and code are loaded when the command line turns out to mean it.
+ * The tree of commands. Each starts as a name with a summary, which is all that help needs; its flags and code are loaded when the command
+ * line names it.
  */
 export function createProgram(shell: Shell, output: HelpOutput): Command {
   const program = new Command("busbar")
-    .description("Take jobs from anywhere and run them on any machine, edge or cluster.")
+    .description("One control plane for jobs on machines, clusters and edges.")
     .usage("[options] <command>")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
@@ -104,7 +104,7 @@ export async function declareAll(program: Command, shell: Shell): Promise<void> 
   for (const command of program.commands) await declare(command, shell);
 }
 
-/** "help nodes drain" is "nodes drain --help": Commander's own help knows only what is loaded. */
+/** "help nodes drain" is "nodes drain --help": Commander's own help knows only loaded commands. */
 function withHelpFlag(argv: readonly string[]): readonly string[] {
   return argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
 }

@@ -3,8 +3,8 @@ import type { NodeFacts } from "../core/model/node/node-facts.ts";
 import type { JsonOf } from "../wire/json-shape.ts";
 
 /**
- * What commands return and `--output json` prints: the JSON of the wire's messages, described in
- * docs/reference/api.md. A promise to scripts: fields may be added, none is renamed or removed.
+ * The rows that commands return and `--output json` prints: the JSON of the wire's messages, described in docs/reference/api.md. A promise
+ * to scripts: fields may be added, none is renamed or removed.
  */
 
 /** Fields that every server sends, though the wire would allow a message without them. */
@@ -39,7 +39,7 @@ export type IssuedRow = JsonOf<wire.IssuedCredentials>;
 export type SubsystemRow = JsonOf<wire.Cluster["subsystems"][number]>;
 export type StateRow = JsonOf<wire.StateEntry>;
 export type ClusterRow = JsonOf<wire.Cluster> & {
-  /** Of a pull cluster that is shown alone: its agents. */
+  /** For a pull cluster that is shown alone: its agents. */
   readonly agents?: readonly AgentRow[];
 };
 export type SelectionRow = JsonOf<NonNullable<wire.SatisfyResponse["selection"]>>;
@@ -48,7 +48,7 @@ export type SatisfyRow = JsonOf<wire.SatisfyResponse> & {
   /** Whether a cluster can run all of it, now or later. */
   readonly satisfied: boolean;
 };
-/** One of these is there beside the revision. */
+/** One of these exists beside the revision. */
 export type EventRow = Pick<JsonOf<wire.WatchEvent>, "revision" | "sync" | "removed"> & {
   readonly job?: JobRow;
   readonly task?: TaskRow;

@@ -7,14 +7,14 @@ import { toYaml } from "./formats/yaml-text.ts";
 import { resolveGlobals } from "./globals.ts";
 import { type TerminalPage, printable, printableJson } from "./render/page.ts";
 
-/** What a command found: one JSON value, or the same as text. Commands never print it themselves. */
+/** The result of a command: one JSON value, or the same as text. Commands never print it themselves. */
 export interface Answer {
   readonly json: unknown;
   text(page: TerminalPage): string;
   readonly exitCode?: number;
-  /** A script or document made of the caller's own input: every character of it counts. */
+  /** A script or document made from the caller's own input: every character of it counts. */
   readonly isRaw?: true;
-  /** Of a list, or of what is shown: for formats that show rows and nothing else. */
+  /** The rows, for formats that show only rows. */
   readonly rows?: ShownRows;
 }
 
@@ -25,15 +25,15 @@ export interface Session {
   /** Whether it is a text for people (a table, or rows) or a value for programs (JSON, YAML). */
   readonly format: "table" | "json";
   readonly servers: readonly string[];
-  /** Loads the client on first use: commands without a server stay quick. */
+  /** Loads the client on first use: commands without a server stay fast. */
   client(): Promise<BusbarClient>;
   /** Prints before the answer, or without one: a value or a text, with a line end. */
   print(json: unknown, text: (page: TerminalPage) => string): Promise<void>;
-  /** Says something to the person at the terminal that is not data. */
+  /** A message for the person at the terminal that is not data. */
   note(message: string): Promise<void>;
 }
 
-/** How the run went; set by the command, read by whoever ends the process. */
+/** The exit code of the run; set by the command, read by the code that ends the process. */
 export interface Outcome {
   exitCode: number;
   output: OutputFormat | undefined;
@@ -43,7 +43,7 @@ export interface Outcome {
 export interface Shell {
   readonly context: Context;
   run(command: Command, work: (session: Session) => Promise<Answer | number>): Promise<void>;
-  /** Runs a command that lists or shows rows: it takes every format. */
+  /** Runs a command that lists or shows rows: it accepts every format. */
   list(command: Command, work: (session: Session) => Promise<RowsAnswer | number>): Promise<void>;
 }
 
@@ -64,8 +64,8 @@ export function createShell(context: Context, outcome: Outcome): Shell {
       servers,
       async client() {
         if (opened === undefined) {
-          const { createClient } = await import("../client/client.ts");
-          opened = createClient({ server: await chooseServer(servers) });
+          const { createLeanClient } = await import("../client/lean-client.ts");
+          opened = createLeanClient({ server: await chooseServer(servers) });
         }
         return opened;
       },
@@ -90,7 +90,7 @@ export function createShell(context: Context, outcome: Outcome): Shell {
 const between = ({ output }: Session, text: string): string =>
   output === "yaml" ? `---\n${text}` : text;
 
-/** A single server is not checked: the first call to it reports its fault. */
+/** A single server is not checked: the first call to it reports its error. */
 async function chooseServer(servers: readonly string[]): Promise<string> {
   const [first = "", ...others] = servers;
   if (others.length === 0) return first;
@@ -106,7 +106,7 @@ async function finish(session: Session, result: Answer | number): Promise<number
   return result.exitCode ?? 0;
 }
 
-/** Whatever is printed comes through here: texts of other people must not command the terminal. */
+/** All output passes through here: texts of other people must not control the terminal. */
 export function show(session: Session, answer: Answer): string {
   const { context, output } = session;
   if (output === "json") return printableJson(JSON.stringify(answer.json));
@@ -119,7 +119,7 @@ export function show(session: Session, answer: Answer): string {
   return answer.isRaw === true ? text : printable(text, page);
 }
 
-/** Tables are cut to a terminal's width; a file or a pipe gets all of it, and `wide` does, too. */
+/** Tables are truncated to a terminal's width; a file or a pipe gets all of it, and so does `wide`. */
 export function pageOf(context: Context, output: OutputFormat = "table"): TerminalPage {
   const { stdout, env } = context;
   const noColour = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";

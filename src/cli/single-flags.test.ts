@@ -5,7 +5,7 @@ import type { Shell } from "./session.ts";
 import { isRepeatable } from "./single-flags.ts";
 import { runHere } from "./testing/context.ts";
 
-test("a flag that takes one value and is given twice is wrong usage, and names both", async () => {
+test("a flag with one value that is given twice is wrong usage, and the error names both values", async () => {
   const lines = [
     "agent --name a --name b",
     "jobs --group a --group b",
@@ -19,11 +19,11 @@ test("a flag that takes one value and is given twice is wrong usage, and names b
   for (const line of lines) {
     const { code, stdout, stderr, started } = await runHere(line.split(" "));
     expect([line, code, started]).toEqual([line, 2, []]);
-    expect(stdout + stderr).toMatch(/--[\w-]+: takes one value, and is given .* and /);
+    expect(stdout + stderr).toMatch(/--[\w-]+: takes one value, not both .* and /);
   }
 });
 
-test("flags that collect may be given again, and a global flag before and after the name", async () => {
+test("flags that collect may be repeated, and a global flag may be before and after the name", async () => {
   const line = "--server a:1 agent --server b:1 --server c:1,d:1 --label x=1 --label y=2";
   const { started } = await runHere(line.split(" "));
   expect(started).toMatchObject([{ servers: ["b:1", "c:1", "d:1"], labels: { x: "1", y: "2" } }]);
@@ -32,7 +32,7 @@ test("flags that collect may be given again, and a global flag before and after 
   expect(stderr).toMatch(/--server: "nonsense" is not an address with a port/);
 });
 
-test("what help calls repeatable is", async () => {
+test("flags that help calls repeatable are", async () => {
   const shell = { context: { env: {}, hostname: "here" } } as unknown as Shell;
   const nothing = (): void => undefined;
   const program = createProgram(shell, { writeOut: nothing, writeErr: nothing, width: 100 });

@@ -15,8 +15,8 @@ export const isRepeatable = ({ variadic, parseArg }: Option): boolean =>
   variadic || (parseArg !== undefined && collectors.has(parseArg));
 
 /**
- * A flag that takes one value and is given twice is wrong usage: the meant one is unknown. A
- * global flag may stand before and after the command's name, where the latter counts.
+ * A flag with one value that is given twice is wrong usage: it is unclear which one is meant. A global flag may be before and after the
+ * command's name; the latter counts.
  */
 export function refuseRepeatedFlags(command: Command): void {
   for (const option of command.options) {
@@ -27,7 +27,7 @@ export function refuseRepeatedFlags(command: Command): void {
       const text = value ?? "";
       if (first !== undefined) {
         const flag = option.long ?? option.flags;
-        throw invalid(flag, `takes one value, and is given "${first}" and "${text}"`);
+        throw invalid(flag, `takes one value, not both "${first}" and "${text}"`);
       }
       first = text;
     });

@@ -1,52 +1,43 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { CallError } from "./grpc/call-error.ts";
-import type { Channel } from "./grpc/channel.ts";
-import type { CallStart, OpenCall } from "./grpc/open-call.ts";
+import type { CallChannel, CallStart, OpenCall } from "./grpc/open-call.ts";
 import { fromCallError } from "./status.ts";
 
-/** What a caller may say about one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Gives up when it fires; the call then throws the signal's reason. */
+  /** Ends the call when it fires; the call then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** How long the whole call may take. Streams have no limit unless one is given here. */
+  /** The time limit of the whole call. Streams have no limit by default. */
   readonly timeoutMs?: number;
 }
 
-/** One method of a service, as the generated descriptor tells it. */
-export interface ClientMethod<Input extends DescMessage, Output extends DescMessage> {
-  readonly name: string;
-  readonly input: Input;
-  readonly output: Output;
-  readonly parent: { readonly typeName: string };
+/** One method of a service: where it is, and how its messages become bytes and back. */
+export interface ClientMethod<Request = object, Answer = object> {
+  /** "/package.Service/Method" */
+  readonly path: string;
+  encode(request: Request): Uint8Array;
+  decode(answer: Uint8Array): Answer;
 }
 
 /** A server to call, and its description in errors. */
 export interface Peer {
-  readonly channel: Channel;
+  readonly channel: CallChannel;
   readonly server: string;
   readonly timeoutMs: number;
 }
 
-/** Calls a method that answers once. */
-export function callUnary<Input extends DescMessage, Output extends DescMessage>(
+/** Calls a unary method. */
+export function callUnary<Request, Answer>(
   peer: Peer,
-  method: ClientMethod<Input, Output>,
-  request: MessageInitShape<Input>,
+  method: ClientMethod<Request, Answer>,
+  request: Request,
   options: CallOptions = {},
-): Promise<MessageShape<Output>> {
+): Promise<Answer> {
   const { signal, timeoutMs = peer.timeoutMs } = options;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason as Error);
-    const bytes = toBinary(method.input, create(method.input, request));
+    const bytes = method.encode(request);
     let answer: Buffer | undefined;
     const call = peer.channel.call(startOf(method, timeoutMs), {
       onMessage: (message) => (answer = message),
@@ -55,7 +46,7 @@ export function callUnary<Input extends DescMessage, Output extends DescMessage>
         if (signal?.aborted === true) reject(signal.reason as Error);
         else if (error !== undefined) reject(fromCallError(error, peer.server));
         else if (answer === undefined) reject(new AppError("internal", "the answer was empty"));
-        else resolve(fromBinary(method.output, answer));
+        else decodeTo(method, answer, resolve, reject);
       },
     });
     const onAbort = (): void => call.cancel();
@@ -65,16 +56,30 @@ export function callUnary<Input extends DescMessage, Output extends DescMessage>
   });
 }
 
-/** Calls a method that answers many times. Leaving the loop ends the call. */
-export async function* callServerStream<Input extends DescMessage, Output extends DescMessage>(
+/** Bytes that are no message reject the call, and not the process. */
+function decodeTo<Answer>(
+  method: ClientMethod<never, Answer>,
+  bytes: Buffer,
+  resolve: (answer: Answer) => void,
+  reject: (error: unknown) => void,
+): void {
+  try {
+    resolve(method.decode(bytes));
+  } catch (error) {
+    reject(error);
+  }
+}
+
+/** Calls a method with a stream of answers. Leaving the loop ends the call. */
+export async function* callServerStream<Request, Answer>(
   peer: Peer,
-  method: ClientMethod<Input, Output>,
-  request: MessageInitShape<Input>,
+  method: ClientMethod<Request, Answer>,
+  request: Request,
   options: CallOptions = {},
-): AsyncGenerator<MessageShape<Output>, void, undefined> {
+): AsyncGenerator<Answer, void, undefined> {
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
-  const bytes = toBinary(method.input, create(method.input, request));
+  const bytes = method.encode(request);
   const answers = new Answers(peer.channel, startOf(method, timeoutMs));
   answers.send(bytes);
   const onAbort = (): void => answers.cancel();
@@ -84,7 +89,7 @@ export async function* callServerStream<Input extends DescMessage, Output extend
       const message = await answers.next();
       signal?.throwIfAborted();
       if (message === undefined) break;
-      yield fromBinary(method.output, message);
+      yield method.decode(message);
     }
     if (answers.error !== undefined) throw fromCallError(answers.error, peer.server);
   } finally {
@@ -93,36 +98,36 @@ export async function* callServerStream<Input extends DescMessage, Output extend
   }
 }
 
-/** What a caller hears of a stream of both ways. */
-export interface StreamEvents<Output extends DescMessage> {
-  onMessage(message: MessageShape<Output>): void;
+/** The events of a bidirectional stream. */
+export interface StreamEvents<Answer> {
+  onMessage(message: Answer): void;
   /** Called once, last. Undefined: the server ended the call. Not called after `cancel`. */
   onEnd(error: AppError | undefined): void;
 }
 
-/** A call under way that both sides send to. After its end every method does nothing. */
-export interface OpenStream<Input extends DescMessage> {
-  send(message: MessageInitShape<Input>): void;
+/** An open bidirectional stream. After its end every method does nothing. */
+export interface OpenStream<Request> {
+  send(message: Request): void;
   cancel(): void;
 }
 
 /** Calls a method whose requests and answers are both streams. */
-export function callBothWays<Input extends DescMessage, Output extends DescMessage>(
+export function callBothWays<Request, Answer>(
   peer: Peer,
-  method: ClientMethod<Input, Output>,
-  events: StreamEvents<Output>,
-): OpenStream<Input> {
+  method: ClientMethod<Request, Answer>,
+  events: StreamEvents<Answer>,
+): OpenStream<Request> {
   let isCancelled = false;
   const call = peer.channel.call(startOf(method, undefined), {
     onMessage: (message) => {
-      if (!isCancelled) events.onMessage(fromBinary(method.output, message));
+      if (!isCancelled) events.onMessage(method.decode(message));
     },
     onEnd: (error) => {
       if (!isCancelled) events.onEnd(error && fromCallError(error, peer.server));
     },
   });
   return {
-    send: (message) => call.send(toBinary(method.input, create(method.input, message))),
+    send: (message) => call.send(method.encode(message)),
     cancel() {
       isCancelled = true;
       call.cancel();
@@ -130,7 +135,7 @@ export function callBothWays<Input extends DescMessage, Output extends DescMessa
   };
 }
 
-/** The messages of one stream, taken one at a time; the server waits for a reader that is slow. */
+/** The messages of one stream, read one at a time; the server waits for a slow reader. */
 class Answers {
   readonly #call: OpenCall;
   readonly #waiting: Buffer[] = [];
@@ -139,7 +144,7 @@ class Answers {
   error: CallError | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(channel: Channel, start: CallStart) {
+  constructor(channel: CallChannel, start: CallStart) {
     this.#call = channel.call(start, {
       onMessage: (message) => {
         this.#waiting.push(message);
@@ -162,7 +167,7 @@ class Answers {
     this.#call.finish();
   }
 
-  /** Undefined: there are no more. */
+  /** Undefined: the stream has ended. */
   async next(): Promise<Buffer | undefined> {
     while (this.#waiting.length === 0 && !this.#isOver) {
       if (this.#isPaused) {
@@ -180,10 +185,10 @@ class Answers {
 }
 
 const startOf = (
-  method: { readonly name: string; readonly parent: { readonly typeName: string } },
+  { path }: { readonly path: string },
   timeoutMs: number | undefined,
 ): CallStart => ({
-  path: `/${method.parent.typeName}/${method.name}`,
+  path,
   timeoutMs,
   bytesMax: limits.documentBytesMax,
 });

@@ -1,6 +1,6 @@
 /**
- * What `import { connect } from "busbar"` gives: the typed client of the native API. Everything else of
- * the package is an implementation detail.
+ * The exports of `import { connect } from "busbar"`: the typed client of the native API. Everything else in the package is an
+ * implementation detail.
  */
 import { SERVER_DEFAULT } from "../lib/address.ts";
 import { type BusbarClient, type ClientOptions, createClient } from "./client.ts";
@@ -12,8 +12,8 @@ export type { BusbarClient, ClientOptions } from "./client.ts";
 export { isEnded, outputStreams, stateName, type StateName, stateNames, stateOf } from "./state.ts";
 
 /**
- * A client of the server at `server`; without it, of the one that `BUSBAR_SERVER` names, or the one on
- * this machine. It dials with the first call, and again after a lost connection.
+ * A client of the server at `server`; by default of the one that `BUSBAR_SERVER` names, or of the one on this machine. The first call
+ * connects, and so does the first call after a lost connection.
  */
 export function connect(options: Partial<ClientOptions> = {}): BusbarClient {
   const [first] = (process.env["BUSBAR_SERVER"] ?? "").split(",");

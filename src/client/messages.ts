@@ -1,6 +1,5 @@
-/** The messages of the native API, for whoever uses the client. */
+/** The messages of the native API, for users of the client. */
 export type {
-  AttachRequestSchema,
   AttachResponse,
   Cluster,
   CountJobsResponse,
@@ -36,6 +35,7 @@ export type {
 } from "../gen/busbar/v1/cluster_pb.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
+  AttachRequestSchema,
   JobFilterSchema,
   JobSubmissionSchema,
   SubmitJobspecRequestSchema,
@@ -43,5 +43,6 @@ import type {
 
 /** Plain objects that a request accepts in place of messages. */
 export type JobSubmissionInit = MessageInitShape<typeof JobSubmissionSchema>;
+export type AttachRequestInit = MessageInitShape<typeof AttachRequestSchema>;
 export type JobFilterInit = MessageInitShape<typeof JobFilterSchema>;
 export type SubmitJobspecInit = MessageInitShape<typeof SubmitJobspecRequestSchema>;

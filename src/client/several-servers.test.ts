@@ -20,7 +20,7 @@ async function nobody(): Promise<string> {
   return address;
 }
 
-test("the first address that takes a connection is used; none: all are named", async () => {
+test("the client uses the first address that accepts a connection; when none does, the error names all", async () => {
   const [gone, there, also] = [await nobody(), await listening(), await listening()];
   expect(await firstAnswering([gone, there, also])).toBe(there);
   const other = await nobody();
@@ -29,7 +29,7 @@ test("the first address that takes a connection is used; none: all are named", a
   );
 });
 
-test("after a call that reached no server a client moves on to the next address", async () => {
+test("after a call that reached no server, a client moves on to the next address", async () => {
   const [a, b] = [await nobody(), await nobody()];
   const client = createMovingClient([a, b]);
   const messages: string[] = [];

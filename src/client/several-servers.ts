@@ -1,11 +1,11 @@
 import { connect } from "node:net";
-import { Busbar } from "../gen/busbar/v1/busbar_pb.ts";
 import { parseAddress } from "../lib/address.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import { type BusbarClient, createClient } from "./client.ts";
+import { busbarMethods } from "./methods.ts";
 
-/** A client of the first of these addresses; after a call that reached no server there, of the next. */
+/** A client of the first of these addresses; after a call that reached no server, of the next one. */
 export function createMovingClient(servers: readonly string[]): BusbarClient {
   const clients = servers.map((server) => createClient({ server }));
   let at = 0;
@@ -15,19 +15,21 @@ export function createMovingClient(servers: readonly string[]): BusbarClient {
     throw error;
   };
   const calls: Record<string, unknown> = {};
-  for (const [name, { methodKind }] of Object.entries(Busbar.method)) {
+  for (const [name, { kind }] of busbarMethods()) {
     calls[name] = (...given: readonly unknown[]): unknown => {
-      const call = current()[name as keyof typeof Busbar.method] as (...all: unknown[]) => unknown;
+      const call = current()[name as keyof BusbarClient] as unknown as (
+        ...all: unknown[]
+      ) => unknown;
       const answer = call(...given);
-      return methodKind === "unary" ? (answer as Promise<unknown>).catch(moveOn) : answer;
+      return kind === "unary" ? (answer as Promise<unknown>).catch(moveOn) : answer;
     };
   }
   const close = (): void => clients.forEach((client) => client.close());
-  // Built from the same descriptor the type is computed from.
+  // The methods are those of the schema that the type is computed from.
   return { ...(calls as unknown as BusbarClient), server: servers.join(","), close };
 }
 
-/** The first of several addresses that takes a connection. Throws `unavailable` when none does. */
+/** The first of several addresses that accepts a connection. Throws `unavailable` when none does. */
 export async function firstAnswering(servers: readonly string[]): Promise<string> {
   const reasons: string[] = [];
   for (const server of servers) {
@@ -38,7 +40,7 @@ export async function firstAnswering(servers: readonly string[]): Promise<string
   throw new AppError("unavailable", `no server answers: ${reasons.join("; ")}`);
 }
 
-/** Undefined: it takes connections. */
+/** Undefined: it accepts connections. */
 function tryOne(server: string): Promise<string | undefined> {
   const { host, port } = parseAddress(server, "--server");
   return new Promise((resolve) => {

@@ -1,9 +1,8 @@
 import type { State } from "../gen/busbar/v1/busbar_pb.ts";
 
 /**
- * The states of jobs and tasks by the names people use. Written out here rather than derived from
- * the generated enum, so that the command line can offer them without loading the wire's code; a
- * test holds the two together.
+ * The states of jobs and tasks by the names that people use. Written out here rather than derived from the generated enum, so that the
+ * command line can offer them without loading the wire's code; a test compares the two.
  */
 const NUMBERS = {
   pending: 1,
@@ -33,16 +32,16 @@ const OF_TASKS: ReadonlySet<StateName> = new Set([
   "stopping",
 ]);
 
-/** Those a job can be in; the others are states of tasks only. */
+/** The states of jobs; the others are states of tasks only. */
 export const jobStateNames = stateNames.filter((name) => !OF_TASKS.has(name));
 
 export const stateOf = (name: StateName): State => NUMBERS[name];
 
-/** A state that this version has not heard of is "unknown", not an error. */
+/** A state that this version does not know is "unknown", not an error. */
 export const stateName = (state: State): StateName | "unknown" =>
   stateNames.find((name) => NUMBERS[name] === state) ?? "unknown";
 
-/** Nothing follows these. */
+/** Final states. */
 export const isEnded = (state: State): boolean => ENDED.has(stateName(state));
 
 const ENDED: ReadonlySet<string> = new Set<StateName>([
@@ -53,5 +52,5 @@ const ENDED: ReadonlySet<string> = new Set<StateName>([
   "skipped",
 ]);
 
-/** Which of a task's two outputs, as numbered on the wire. */
+/** The two outputs of a task, as numbered on the wire. */
 export const outputStreams = { stdout: 1, stderr: 2 } as const;

@@ -5,15 +5,15 @@ import { GRPC } from "../lib/grpc/status-codes.ts";
 import type { CallError } from "./grpc/call-error.ts";
 
 /**
- * Trailing metadata in which the server repeats its own code and the field at fault. Their presence
- * also tells an answer of the server from one that this client made up because no server answered.
+ * Trailing metadata in which the server repeats its own code and the wrong field. It also distinguishes an answer of the server from an
+ * error that this client made because no server answered.
  */
 export const CODE_KEY = "busbar-code";
 export const FIELD_KEY = "busbar-field";
-/** Where a watch that ended can be resumed. */
+/** The revision to resume an ended watch from. */
 const REVISION_KEY = "busbar-revision";
 
-/** Total over gRPC's codes: any other code is a fault of Busbar or of a proxy in between. */
+/** Covers all codes of gRPC: any other code is a fault of Busbar or of a proxy in between. */
 const CODES: Readonly<Partial<Record<number, ErrorCode>>> = {
   [GRPC.INVALID_ARGUMENT]: "invalid_argument",
   [GRPC.NOT_FOUND]: "not_found",
@@ -28,10 +28,10 @@ const CODES: Readonly<Partial<Record<number, ErrorCode>>> = {
   [GRPC.DEADLINE_EXCEEDED]: "unavailable",
 };
 
-/** gRPC has one word for each of these and another. */
+/** gRPC has one code for each of these pairs. */
 const FINER: readonly ErrorCode[] = ["unschedulable", "unprocessable"];
 
-/** A failed call as an AppError. What the wire said stays its cause. */
+/** A failed call as an AppError, with the gRPC error as its cause. */
 export function fromCallError(error: CallError, server: string): AppError {
   const code = ownCode(error) ?? CODES[error.code] ?? "internal";
   const field = textOf(error.metadata, FIELD_KEY);
@@ -43,7 +43,7 @@ export function fromCallError(error: CallError, server: string): AppError {
   });
 }
 
-/** The server's own word, which may tell more than gRPC's; one from the future is not used. */
+/** The server's own code, which may be more precise than gRPC's; a code from a newer version is ignored. */
 function ownCode(error: CallError): ErrorCode | undefined {
   const own = textOf(error.metadata, CODE_KEY);
   return [...Object.values(CODES), ...FINER].find((code) => code === own);
@@ -61,12 +61,12 @@ function messageOf(error: CallError, server: string): string {
     return `no connection; is busbar running at ${server}? start it with \`busbar up\``;
   }
   if (error.code === GRPC.UNIMPLEMENTED && !answered) {
-    return `what listens at ${server} does not speak busbar's API of this version`;
+    return `the program at ${server} does not serve this version of Busbar's API`;
   }
   return error.details === "" ? `the call failed with gRPC status ${error.code}` : error.details;
 }
 
-/** The REST port is the one that is mistaken for it: by default they are neighbours. */
+/** Users often mistake the REST port for the gRPC port: by default they are neighbours. */
 export function wrongPort(server: string): string {
   const isRest = server.endsWith(`:${REST_PORT}`);
   const right = isRest ? server.replace(/\d+$/, String(GRPC_PORT)) : "with its gRPC address";
@@ -76,7 +76,7 @@ export function wrongPort(server: string): string {
   );
 }
 
-/** Bytes came that are not HTTP/2: it is the port of something else, like that of REST. */
+/** The bytes are not HTTP/2: this is the port of another server, like REST. */
 const isOtherProtocol = (cause: unknown): boolean =>
   cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP2_ERROR";
 

@@ -1,15 +1,15 @@
 import { invalid } from "./errors.ts";
 
-/** Where to listen or to call: a host name or IP address and a port. */
+/** An address to listen on or to connect to: a host name or IP address and a port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where clients look for a server that nothing names. */
-/** Where REST and gRPC are served unless told otherwise. */
+/** The default ports of REST and gRPC. */
 export const REST_PORT = 7070;
 export const GRPC_PORT = 7071;
+/** The server that clients connect to by default. */
 export const SERVER_DEFAULT = `127.0.0.1:${GRPC_PORT}`;
 
 /** Reads "127.0.0.1:7071", "name:7071" or "[::1]:7071". Port 0 means any free one. */
@@ -26,7 +26,7 @@ export function parseAddress(text: string, field: string): Address {
 export const formatAddress = ({ host, port }: Address): string =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** The address to call from this machine for something that listens there. */
+/** The address to connect to from this machine when a server listens on `listening`. */
 export function dialAddress(listening: Address): Address {
   if (listening.host === "0.0.0.0") return { host: "127.0.0.1", port: listening.port };
   return listening.host === "::" ? { host: "::1", port: listening.port } : listening;

@@ -8,14 +8,14 @@ test("a time is in the first bucket whose bound it does not exceed", () => {
   expect([...histogram.counts]).toEqual([2, 2, 2]);
 });
 
-test("a time below zero counts as none", () => {
+test("a negative time counts as 0", () => {
   const histogram = new Histogram([1]);
   histogram.observe(-5);
   histogram.observe(3);
   expect([[...histogram.counts], histogram.sumMs]).toEqual([[1, 1], 3]);
 });
 
-test("a quantile is within its bucket, by how many times are below it", () => {
+test("a quantile lies within its bucket, by the number of times below it", () => {
   const histogram = new Histogram([1, 2, 10]);
   expect(histogram.quantileMs(0.99)).toBe(0);
   for (let count = 0; count < 98; count++) histogram.observe(0.5);
@@ -29,7 +29,7 @@ test("a quantile is within its bucket, by how many times are below it", () => {
   expect(histogram.quantileMs(0.99)).toBe(10);
 });
 
-test("buckets and sum are those of a list of all times", () => {
+test("buckets and sum equal those of a list of all times", () => {
   const bounds = fc.uniqueArray(fc.integer({ min: 1, max: 1_000 }), { minLength: 1 });
   fc.assert(
     fc.property(bounds, fc.array(fc.nat(2_000)), (unsorted, times) => {

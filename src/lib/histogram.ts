@@ -1,11 +1,11 @@
 /**
- * Counts times by how long they were. To observe one costs a short loop over numbers and no allocation,
- * so that the deciding thread can afford it for every task.
+ * Counts durations in buckets. An observation costs a short loop over numbers and no allocation, so that the deciding thread can afford one
+ * for every task.
  */
 export class Histogram {
-  /** Upper ends of the buckets in milliseconds, rising. */
+  /** Upper bounds of the buckets in milliseconds, ascending. */
   readonly boundsMs: readonly number[];
-  /** Of each bucket, without those before it; the last one has what is longer than every bound. */
+  /** The count of each bucket alone; the last one counts durations beyond every bound. */
   readonly counts: Float64Array;
   sumMs = 0;
 
@@ -14,7 +14,7 @@ export class Histogram {
     this.counts = new Float64Array(boundsMs.length + 1);
   }
 
-  /** A clock that was set back makes no negative times. */
+  /** A clock that was set back would give negative times. */
   observe(ms: number): void {
     const { boundsMs, counts } = this;
     let at = 0;
@@ -24,8 +24,8 @@ export class Histogram {
   }
 
   /**
-   * About how long this part of all times took at most: 0.99 for 99 of 100. Times are taken to be spread
-   * evenly over their bucket, as Prometheus does it; those beyond every bound count as the last bound.
+   * An estimate of the duration that this part of all observations does not exceed: 0.99 for 99 of 100. As in Prometheus, observations are
+   * assumed to be spread evenly over their bucket; those beyond every bound count as the last bound.
    */
   quantileMs(part: number): number {
     const { boundsMs, counts } = this;

@@ -1,4 +1,4 @@
-/** For bugs of ours: a broken invariant crashes, because to continue could only make it worse. */
+/** For bugs in Busbar: a broken invariant crashes the process, because to continue could only make it worse. */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }

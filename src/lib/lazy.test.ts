@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Lazy } from "./lazy.ts";
 
 describe("lazy", () => {
-  test("is made once, by the first who asks", async () => {
+  test("the first caller makes the value, once", async () => {
     let made = 0;
     const lazy = new Lazy(() => Promise.resolve(++made));
     expect(await lazy.peek()).toBeUndefined();
@@ -10,7 +10,7 @@ describe("lazy", () => {
     expect(await lazy.peek()).toBe(1);
   });
 
-  test("a failure is told to those who wait, and the next one tries again", async () => {
+  test("a failure rejects all waiting callers, and the next call tries again", async () => {
     let tries = 0;
     const lazy = new Lazy(() =>
       ++tries === 1 ? Promise.reject(new Error("no descriptors")) : Promise.resolve(tries),

@@ -1,6 +1,6 @@
 /**
- * Made by the first who asks; those who ask meanwhile wait for the same one. A failure is told to
- * them and forgotten: the next one tries again.
+ * The first caller makes the value; callers meanwhile wait for the same one. A failure rejects all of them and is not cached: the next call
+ * tries again.
  */
 export class Lazy<T> {
   readonly #make: () => Promise<T>;
@@ -18,7 +18,7 @@ export class Lazy<T> {
     return this.#made;
   }
 
-  /** What there is; makes nothing, and does not fail. */
+  /** The value if it exists; makes nothing, and does not fail. */
   peek(): Promise<T | undefined> {
     return this.#made?.catch(() => undefined) ?? Promise.resolve(undefined);
   }

@@ -8,7 +8,7 @@ const root = mkdtempSync(join(tmpdir(), "busbar-directory-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 describe("makeDirectory", () => {
-  test("makes all that is missing for this user alone, and may be called again", () => {
+  test("makes all missing directories with access for this user only, and may be called again", () => {
     const directory = join(root, "a", "b", "c");
     makeDirectory(directory);
     makeDirectory(directory);
@@ -17,7 +17,7 @@ describe("makeDirectory", () => {
     }
   });
 
-  test("fails where there can be no directory, instead of trying without end", () => {
+  test("fails where no directory can be made, instead of trying without end", () => {
     writeFileSync(join(root, "file"), "");
     symlinkSync(join(root, "nowhere"), join(root, "link"));
     expect(() => makeDirectory(join(root, "file"))).toThrow("EEXIST");

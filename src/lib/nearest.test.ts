@@ -3,7 +3,7 @@ import { nearest } from "./nearest.ts";
 
 const known = ["timeLimit", "killGrace", "command", "cwd"];
 
-test("a slip of the finger or of the case is recognised", () => {
+test("a typo or wrong case is recognised", () => {
   expect(nearest("timelimit", known)).toBe("timeLimit");
   expect(nearest("comand", known)).toBe("command");
   expect(nearest("killgrade", known)).toBe("killGrace");

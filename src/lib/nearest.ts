@@ -1,4 +1,4 @@
-/** The known word that was probably meant, or undefined when none is close enough to be a help. */
+/** The known word that the user probably meant; undefined when no word is close enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase().slice(0, 64);
   let best: string | undefined;
@@ -13,7 +13,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** How many letters must be added, removed, replaced, or swapped with their neighbour. */
+/** The number of letters to add, remove, replace, or swap with their neighbour. */
 function editDistance(from: string, to: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -1,4 +1,4 @@
-/** Runs work that comes in slices in one go, where nobody else waits. */
+/** Runs sliced work to its end at once, where no other work waits. */
 export function runToEnd<Result>(work: Generator<undefined, Result>): Result {
   for (;;) {
     const slice = work.next();

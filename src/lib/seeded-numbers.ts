@@ -1,7 +1,4 @@
-/**
- * Numbers that follow from a seed (sfc32): the same on every machine. One seed has many streams,
- * each a sequence of its own.
- */
+/** Random numbers from a seed (sfc32): the same on every machine. One seed has many independent streams. */
 export class SeededNumbers {
   #a: number;
   #b: number;
@@ -11,10 +8,10 @@ export class SeededNumbers {
   constructor(seed: number, stream = 0x9e3779b9) {
     this.#a = seed | 0;
     this.#b = stream | 0;
-    for (let round = 0; round < 15; round++) this.next(); // mixes small seeds apart
+    for (let round = 0; round < 15; round++) this.next(); // separates small seeds
   }
 
-  /** A whole number of 32 bits. */
+  /** An integer of 32 bits. */
   next(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#count++) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { joinShell, quoteShell, splitShell } from "./shell.ts";
 
-/** What a real shell makes of lines: the words it passes to a program. */
+/** The words that a real shell passes to a program. */
 const wordsOf = (lines: readonly string[]): readonly string[] =>
   execFileSync("/bin/sh", { input: lines.map((line) => `printf '%s\\0' ${line}\n`).join("") })
     .toString("utf8")
@@ -20,10 +20,10 @@ const words = fc.array(
 );
 
 describe("quoteShell", () => {
-  test("a real shell gets every word back as it was", () => {
+  test("a real shell returns every word unchanged", () => {
     fc.assert(
       fc.property(fc.array(words, { minLength: 20, maxLength: 20 }), (lines) => {
-        expect(wordsOf(lines.map(joinShell))).toEqual(lines.flat()); // one shell for all of them
+        expect(wordsOf(lines.map(joinShell))).toEqual(lines.flat()); // one shell for all words
       }),
       { numRuns: 15 },
     );
@@ -52,7 +52,7 @@ describe("quoteShell", () => {
 });
 
 describe("splitShell", () => {
-  test("takes apart what joinShell put together, as the shell does", () => {
+  test("splits the output of joinShell into the same words, as the shell does", () => {
     fc.assert(
       fc.property(words, (each) => {
         expect(splitShell(joinShell(each))).toEqual(each);

@@ -5,16 +5,16 @@ const RESERVED = new Set(
   ),
 );
 
-/** One word for a POSIX shell, exactly as it is: quoted where it needs to be. */
+/** One word for a POSIX shell, quoted where necessary, so that the shell passes it on unchanged. */
 export function quoteShell(word: string): string {
   const isPlain = /^[\w@%+=:,./-]+$/.test(word) && !/^\w+=/.test(word) && !RESERVED.has(word);
   return isPlain ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command line that a POSIX shell takes apart into these words again. */
+/** A command line that a POSIX shell splits into these words again. */
 export const joinShell = (words: readonly string[]): string => words.map(quoteShell).join(" ");
 
-/** What shells do themselves, each a little differently from the program of that name. */
+/** Builtins of shells; each shell differs a little from the program of that name. */
 const BUILT_IN = new Set(
   (
     ". : [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts " +
@@ -23,19 +23,19 @@ const BUILT_IN = new Set(
   ).split(" "),
 );
 
-/** A line that runs a program with its arguments, never what the shell itself has by that name. */
+/** A line that runs a program with its arguments, never the shell's builtin of that name. */
 export function commandLine(argv: readonly string[], variables: readonly string[] = []): string {
   const [program = ""] = argv;
   const isPlain = !BUILT_IN.has(program) && variables.length === 0;
   if (isPlain) return joinShell(argv);
-  // env would take a program with "=" in its name for a variable.
+  // env would read a program name with "=" as an assignment.
   const words = program.includes("=") ? ["/bin/sh", "-c", 'exec "$@"', "sh", ...argv] : argv;
   return joinShell(["env", ...variables, ...words]);
 }
 
 /**
- * The words of a line by a POSIX shell's rules of quoting, and nothing else of a shell: no
- * variables, no wildcards, no pipes. undefined: a quote or a backslash is left open.
+ * The words of a line by the quoting rules of a POSIX shell. No other features of a shell: no variables, no wildcards, no pipes. undefined:
+ * a quote or a backslash is unfinished.
  */
 export function splitShell(line: string): readonly string[] | undefined {
   const words: string[] = [];
@@ -50,7 +50,7 @@ export function splitShell(line: string): readonly string[] | undefined {
       at += 1;
       const next = line[at];
       if (next === undefined) return undefined;
-      // Between double quotes a backslash is itself, but before what would end them.
+      // Within double quotes a backslash only escapes characters that are special there.
       const isItself = quote === '"' && next !== '"' && next !== "\\";
       word = (word ?? "") + (isItself ? character : "") + next;
     } else if (quote === '"') {

@@ -1,4 +1,4 @@
-/** As shells count them; for exit codes only. */
+/** Signal numbers as shells count them; for exit codes only. */
 export const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
   SIGHUP: 1,
   SIGINT: 2,

@@ -36,10 +36,10 @@ describe("durations", () => {
     ["x".repeat(1_000), /^--x: "x{40}…" is not/],
   ];
   for (const [text, want] of bad) {
-    test(`"${text.slice(0, 20)}" is refused`, () =>
+    test(`"${text.slice(0, 20)}" is rejected`, () =>
       expect(() => parseDurationMs(text, "--x")).toThrow(want));
   }
-  test("what is formatted reads back as the same duration", () => {
+  test("a formatted duration parses to the same duration", () => {
     fc.assert(
       fc.property(fc.nat(400 * 86_400_000), (ms) => {
         expect(parseDurationMs(formatDuration(ms), "x")).toBe(ms);
@@ -75,9 +75,9 @@ describe("sizes", () => {
     ["99999P", /too large/],
   ];
   for (const [text, want] of bad) {
-    test(`"${text}" is refused`, () => expect(() => parseSizeBytes(text, "--x")).toThrow(want));
+    test(`"${text}" is rejected`, () => expect(() => parseSizeBytes(text, "--x")).toThrow(want));
   }
-  test("formatting never shows 1024 of a unit", () => {
+  test("formatting never prints 1024 of a unit", () => {
     expect(formatBytes(1_023)).toBe("1023B");
     expect(formatBytes(1_024 ** 3 - 1)).toBe("1GiB");
     expect(formatBytes(1.5 * 1_024 ** 3)).toBe("1.5GiB");
@@ -103,7 +103,7 @@ describe("energy", () => {
     ["4W", /is not an energy/],
     ["0.1Ws", /finer than/],
     ["9007199254740993Ws", /too much/],
-  ])("%j is refused", (text, want) => {
+  ])("%j is rejected", (text, want) => {
     expect(() => parseWattSeconds(text, "--x")).toThrow(want);
   });
 });

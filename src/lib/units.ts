@@ -4,12 +4,12 @@ const DURATION_UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms
 type DurationUnit = keyof typeof DURATION_UNITS_MS;
 const DURATION_ORDER: readonly DurationUnit[] = ["d", "h", "m", "s", "ms"];
 
-/** The form of a duration; that its units go from large to small no pattern says. */
+/** The form of a duration. No pattern can require that units go from large to small. */
 export const DURATION_PATTERN = "^([0-9]+([.][0-9]+)?(ms|[dhms]))+$|^0$";
 
 /**
- * A duration as people write it: "90s", "5m", "1h30m", "250ms", "1.5h", "0". A number alone is
- * refused, because half of the world would read it as seconds and the other half as milliseconds.
+ * A duration as people write it: "90s", "5m", "1h30m", "250ms", "1.5h", "0". A number alone is rejected, because half of the world would
+ * read it as seconds and the other half as milliseconds.
  */
 export function parseDurationMs(text: string, field: string): number {
   const wrong = (why: string) =>
@@ -31,7 +31,7 @@ export function parseDurationMs(text: string, field: string): number {
   return rounded;
 }
 
-/** The shortest text that `parseDurationMs` reads back as the same duration. */
+/** The shortest text that `parseDurationMs` parses to the same duration. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return "0s";
   if (ms < 1_000) return `${ms}ms`;
@@ -47,7 +47,7 @@ export function formatDuration(ms: number): string {
 
 const PREFIXES = ["k", "M", "G", "T", "P"] as const;
 
-/** The form of a size; that it is too large no pattern can say. */
+/** The form of a size. No pattern can reject a size that is too large. */
 export const SIZE_PATTERN = "^([0-9]+([.][0-9]+)?[kKmMgGtTpP](iB|B)?|[0-9]+B?)$";
 const SIZE = new RegExp(SIZE_PATTERN);
 
@@ -74,7 +74,7 @@ export function formatBytes(bytes: number): string {
   let amount = bytes;
   let unit = "B";
   for (const prefix of ["Ki", "Mi", "Gi", "Ti", "Pi"]) {
-    // 1023.95 would be shown as 1024.0 of the smaller unit.
+    // 1023.95 would round to 1024.0 of the smaller unit.
     if (amount < 1_023.95) break;
     amount /= 1_024;
     unit = `${prefix}B`;

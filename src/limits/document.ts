@@ -23,6 +23,7 @@ export const documentLimits = {
   jobspecFieldsCharsMax: 128 * KIB, // of the other fields in a body with a jobspec
   jobspecReadMsMax: 10_000, // for one jobspec; after that the server ends the thread that reads it
   jobspecReadMemoryMb: 512,
+  jsonDepthMax: 128, // objects and arrays inside each other, in a JSON text of a client
   graphInlineBytesMax: 128 * KIB,
   graphReadMsMax: 60_000,
   graphReadMemoryMb: 4_096, // for reading JSON of the largest body
@@ -33,7 +34,7 @@ export const documentLimits = {
   roomWaitersMax: 256, // callers, of each kind; the server rejects more at once
   documentBytesWaitingMax: 256 * MIB, // of each kind
 
-  // Graphs of clusters, what is asked of them, and what clusters say of themselves.
+  // Graphs of clusters, requests that are matched with them, and states that clusters report.
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written in both directions
   linksPerSliceMax: 50_000, // links of a subsystem, before other work has its turn

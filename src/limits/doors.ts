@@ -47,6 +47,7 @@ export const doorsLimits = {
   rikHostNameLengthMax: 253,
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
   rikSamplesKept: 40, // retained heartbeats of one worker: ten minutes of them
+  rikCpusMax: 100_000, // of one worker: what reports more is no machine
   rikInstancesPerCpu: 10_000, // that a worker accepts for each processor, where they request nothing
   rikCreatesUnderWayMax: 64, // orders that one worker has not answered: a worker handles them one by one
   rikReportsInFlightMax: 8, // batches of one worker that are not durable yet
@@ -62,7 +63,10 @@ export const doorsLimits = {
   rikDestroyTriesMax: 5,
   rikReopenMs: 200, // until the server connects the node of a worker again
   rikStuckBeatsMax: 4, // intervals in which a controller reads none of its waiting messages, until the server cuts it off
-  rikBodyBytesMax: 4 * MIB, // of a REST request
+  rikBodyBytesMax: 1 * MIB, // of a REST request: four times the largest definition
+  rikListBlockChars: 256 * KIB, // of a list that a REST user reads, made at once
+  rikUnreadMsMax: 30_000, // without a byte read of such a list, until the server cuts its reader off
+  rikTemplateCharsMax: 4 * KIB, // of the template of a workload, beside its definition
   rikReplicasMax: 10_000, // instances that one REST request creates
   nexusPatchTries: 5, // of a patch that names no version, while others change the object
   nexusGoneSharesMax: 10_000, // removed shares that agents may still report

@@ -17,14 +17,14 @@ export const stateLimits = {
   unfoldedEndedJobsMax: 20_000, // ended and stored; beyond this the oldest are folded at once
   foldedTaskRowsMax: 128, // of an ended job; arrays with more keep columns
   taskOutcomesMax: 1_000, // of one array, or of a block of ended jobs; other rows stay text
-  handedSilenceMsMax: 7 * 24 * 3_600_000, // an accepted task fails when its cluster reports nothing for this long
+  acceptedSilenceMsMax: 7 * 24 * 3_600_000, // an accepted task fails when its cluster reports nothing for this long
   takeLooksMax: 10_000, // offered tasks that the server looks at when an agent of a cluster accepts some
   keptBackLooksMax: 50_000, // offered tasks that the server skips because they are on hold or their group is paused
   tasksPerTakeMax: 10_000,
   offeredPageDefault: 100,
   offeredPageMax: 10_000, // also of tasks that a cluster accepts or reports at once
-  toldOutputCharsMax: 8_192, // of each stream of a task, reported by the cluster that ran it
-  toldCharsTotalMax: 64 * MIB,
+  reportedOutputCharsMax: 8_192, // of each stream of a task, reported by the cluster that ran it
+  reportedCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs that one tick removes
   entriesCharsMax: MIB, // of all entries of a job together
   heldSpansMax: 256, // ranges of tasks of one array that are on hold
@@ -62,6 +62,7 @@ export const stateLimits = {
   replicasMax: 10_000, // of one service
   instancesMax: 200_000, // of all services, named and counted ones
   instancesPerCallMax: 1_000, // that one call names, adds or removes
+  instanceCharsAtOnceMax: 4 * MIB, // of templates, of the instances that one decision creates
   instancesPerStepMax: 64, // that one decision creates, stops or removes
   templatesKept: 5, // retained earlier templates of one service
   templateCharsMax: 256 * KIB,

@@ -11,6 +11,7 @@ export const storeLimits = {
   storeCacheBytes: 16 * MIB, // keys are written in order: the pages in use are few
   storeWalIdleBytes: 4 * MIB, // moved into the database after a pause without commits
   storeWalBytesMax: 64 * MIB, // moved into the database even while commits wait
+  storeFewRowsMax: 64, // a commit of so few moves the log rather than lengthen its file
   storeIdleMs: 50,
   storeRestMs: 3_000, // without a message, until the store's thread returns memory
   storeGarbageBytes: 8 * MIB, // growth of its heap since it last did so

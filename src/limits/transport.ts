@@ -38,6 +38,9 @@ export const transportLimits = {
   grpcKeepaliveTimeoutMs: 10_000,
   tcpKeepaliveIdleMs: 10_000, // after that Node makes the kernel probe ten times, a second apart
   clientKeepaliveMs: 20_000, // until a client with an open call pings
+  answerHeaderBytesMax: 64 * KIB, // of headers or trailers of one answer
+  leanWindowBytes: 1 * MIB, // that a server may send before the command line has read them
+  messageDepthMax: 100, // messages inside of messages of an answer
   clientAnswersWaitingMax: 64, // messages of a stream that its reader has not read yet
   firstByteMsMax: 10_000, // of a connection with or without TLS
   streamQueueMessagesMax: 10_000, // for a peer of a bidirectional stream that does not read

@@ -2,7 +2,7 @@ import type { ResourceChoice } from "../core/graph/request/request.ts";
 import type { FactEntry } from "../core/model/node/node-facts.ts";
 import type { ContainerTerms } from "../core/model/job/containers/containers.ts";
 import type { AttachKind } from "../core/model/job/attach/attach.ts";
-import type { ToldProgress } from "../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../core/model/job/task-progress.ts";
 import type { Usage } from "../core/model/job/usage.ts";
 
 import type { AttachEvents, AttachedRun } from "./attached-run.ts";
@@ -98,7 +98,7 @@ export type RunReport =
       /** undefined: the executor could not measure anything. */
       readonly usage?: Usage | undefined;
       /** The last progress that the run reported; undefined: none. */
-      readonly progress?: ToldProgress | undefined;
+      readonly progress?: ReportedProgress | undefined;
     };
 
 export type EndedReport = Extract<RunReport, { kind: "ended" }>;
@@ -179,7 +179,7 @@ export interface Executor {
     options: { readonly offset: number; readonly maxBytes: number; readonly waitMs: number },
   ): Promise<OutputPart>;
   onReport(listener: (id: RunId, report: RunReport) => void): void;
-  onProgress?(listener: (id: RunId, progress: ToldProgress) => void): void;
+  onProgress?(listener: (id: RunId, progress: ReportedProgress) => void): void;
   attach?(id: RunId, events: AttachEvents): AttachedRun;
   probe?(): Promise<void>;
   close(): Promise<void>;

@@ -142,7 +142,10 @@ function openPolicy({ policies, random, logger }: ControlPlaneOptions): PlanPoli
   const fraction = (): number => random.fraction();
   if (policies.policy !== "random") return createPolicy(policies, fraction);
   const seed = policies.seed ?? drawSeed(fraction);
-  logger.info({ seed }, "nodes are chosen at random; --policy-seed chooses them so again");
+  logger.info(
+    { seed },
+    "nodes are chosen at random; start with --policy-seed and this seed to repeat the choices",
+  );
   return createPolicy({ ...policies, seed }, fraction);
 }
 
@@ -168,7 +171,7 @@ async function loadState(
   }
   if (mistake !== undefined) throw mistake.error;
   state.finishLoading();
-  state.goOnAfter(revision(store.revision()));
+  state.continueAfter(revision(store.revision()));
   state.clusters.graphs.layOutAll();
   return state;
 }

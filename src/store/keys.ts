@@ -10,13 +10,13 @@ export function compareKeys(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Surrogates stand for code points above U+FFFF, but their units sort below U+E000. */
+/** Surrogates encode code points above U+FFFF, but their units sort below U+E000. */
 function byteRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** Half a surrogate pair cannot be written as UTF-8, and would come back as something else. */
+/** UTF-8 cannot encode half a surrogate pair, which would load as something else. */
 export function checkText(text: string): void {
   invariant(text.isWellFormed(), "a row must be well-formed Unicode");
 }

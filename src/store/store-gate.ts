@@ -29,12 +29,12 @@ export class StoreGate {
     return this.#durable;
   }
 
-  /** Why the store is broken: batches admitted before must fail with it too. */
+  /** Why the store is broken: batches that were admitted before fail with this error too. */
   get failure(): AppError | undefined {
     return this.#failure;
   }
 
-  /** Throws when the batch may not be committed; what is admitted must end in `settle` or `fail`. */
+  /** Throws when the batch may not be committed; each admitted batch must end in `settle` or `fail`. */
   admit(batch: Batch): void {
     this.#checkOpen();
     invariant(this.#load !== "running", "load must end before the first commit");
@@ -57,7 +57,7 @@ export class StoreGate {
     this.#pending += 1;
   }
 
-  /** The oldest batch admitted is durable. */
+  /** The oldest admitted batch is durable. */
   settle(revision: number): void {
     invariant(revision > this.#durable, "batches settle in order");
     this.#durable = revision;
@@ -74,13 +74,13 @@ export class StoreGate {
     this.#load = "done";
   }
 
-  /** Nothing is admitted from here on: what reached the disk is not known. Keeps the first error. */
+  /** Admits nothing from now on: the state on disk is unknown. Keeps the first error. */
   fail(error: AppError): AppError {
     this.#failure ??= error;
     return this.#failure;
   }
 
-  /** Nothing more is admitted; what was admitted may still settle. */
+  /** Admits nothing more; admitted batches may still settle. */
   shut(): void {
     this.#isShut = true;
   }

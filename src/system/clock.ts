@@ -1,6 +1,6 @@
 import type { Clock } from "../ports/clock.ts";
 
-/** setTimeout fires at once for anything longer than this. */
+/** For longer delays setTimeout fires at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 export function createSystemClock(): Clock {

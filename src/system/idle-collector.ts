@@ -3,23 +3,23 @@ import { getHeapSpaceStatistics } from "node:v8";
 import type { Clock } from "../ports/clock.ts";
 
 const LOOK_EVERY_MS = 2_000;
-/** Whoever waited for the first part of a collection goes before the second. */
+/** Work that waited for the first part of a collection runs before the second. */
 const SECOND_PART_MS = 200;
-/** An event loop that is busier than this has better things to do. */
+/** An event loop that is busier than this has more important work. */
 const BUSY_MAX = 0.05;
 const GARBAGE_BYTES_MIN = 8 * 1024 ** 2;
 const GARBAGE_SHARE_MIN = 0.2;
-/** Of objects that must be looked at one by one: with these, giving back takes 0.1 to 0.2 s. */
+/** The number of objects that the collector visits one by one: with these, returning memory takes 0.1 to 0.2 s. */
 const OBJECT_BYTES_MAX = 96 * 1024 ** 2;
 
 /**
- * Gives memory back when nothing happens. V8 collects when it allocates; after a flood of
- * submissions an idle server would hold as much garbage as jobs, for as long as it stays idle.
+ * Returns memory to the system when the process is idle. V8 collects when it allocates; after a flood of submissions an idle server would
+ * hold as much garbage as jobs, for as long as it stays idle.
  *
- * An ordinary collection leaves the pages with V8; the one it makes as a last resort hands them to
- * the operating system, but takes several times as long. So that is made only when few objects are
- * left. `releasedBytes` counts up with the bytes of messages that nobody holds any more: they are not
- * in V8's own heap, but only a collection frees them. Does nothing when the process was not started with --expose-gc. Returns how to end it.
+ * An ordinary collection leaves the pages with V8. V8's last-resort collection returns them to the operating system, but takes several
+ * times as long, so it runs only when few objects are left. `releasedBytes` grows by the bytes of released messages: they are not in V8's
+ * own heap, but only a collection frees them. Does nothing when the process was started without --expose-gc. Returns a function that ends
+ * it.
  */
 export function collectWhenIdle(clock: Clock, releasedBytes: () => number): () => void {
   const { gc } = globalThis;
@@ -27,7 +27,7 @@ export function collectWhenIdle(clock: Clock, releasedBytes: () => number): () =
   let lastUtilization = performance.eventLoopUtilization();
   let afterLast = 0;
   let releasedAtLast = 0;
-  let canGiveBack = true; // what the start left goes in any case
+  let canGiveBack = true; // garbage of the start is collected in any case
   let cancel = (): void => undefined;
   const look = (): void => {
     const now = performance.eventLoopUtilization();
@@ -54,7 +54,7 @@ export function collectWhenIdle(clock: Clock, releasedBytes: () => number): () =
   return () => cancel();
 }
 
-/** Without the young generation: its objects come and go also in an idle process. */
+/** Excludes the young generation: its objects change even in an idle process. */
 function heapBytes(): { readonly kept: number; readonly objects: number } {
   let kept = 0;
   let objects = 0;

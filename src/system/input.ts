@@ -4,7 +4,7 @@ import type { Context, InputSource } from "../cli/context.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatBytes } from "../lib/units.ts";
 
-/** A file, or standard input for "-". Reads no more than it must to know that it is too large. */
+/** Reads a file, or standard input for "-". Stops reading as soon as the input is too large. */
 export async function readInput(path: string, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -29,11 +29,11 @@ export function stdinKind(): Context["stdin"] {
     const stat = fstatSync(0);
     return stat.isFIFO() || stat.isFile() ? "pipe" : "other";
   } catch {
-    return "other"; // it was closed
+    return "other"; // standard input was closed
   }
 }
 
-/** A file, or standard input for "-". Nothing is read before it is wanted. */
+/** A file, or standard input for "-". Reads nothing before the caller asks for it. */
 export function openInput(path: string): InputSource {
   const stream = path === "-" ? process.stdin : createReadStream("", { fd: openFile(path) });
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
@@ -63,7 +63,7 @@ function openFile(path: string): number {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
-  EACCES: "must not be read by you",
+  EACCES: "you have no permission to read it",
   EISDIR: "is a directory, not a file",
 };
 

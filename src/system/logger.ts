@@ -5,15 +5,15 @@ import type { Logger } from "../ports/logger.ts";
 
 export interface LoggerOptions {
   readonly level: "debug" | "info" | "warn" | "error";
-  /** One line of text for a person, else one JSON value per line for a collector. */
+  /** One line of text for people, or one JSON value per line for collectors. */
   readonly pretty: boolean;
-  /** Which part of Busbar speaks. */
+  /** The part of Busbar that writes the line. */
   readonly part: string;
 }
 
 const STDERR = 2;
 
-/** Writes to standard error, at once: the last line before a crash is the one that matters. */
+/** Writes to standard error synchronously: the last line before a crash is the one that matters. */
 export function createLogger({ level, pretty, part }: LoggerOptions): Logger {
   const stderr = destination({ fd: STDERR, sync: true });
   const target = pretty ? { write: (line: string) => stderr.write(formatLogLine(line)) } : stderr;

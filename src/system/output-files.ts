@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError, invalid } from "../lib/errors.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 
-/** Writes files by name into a folder, which is made. Nothing is written where one is there already. */
+/** Writes named files into a folder, which it creates. Writes nothing when one of them exists. */
 export async function writeNewFiles(
   folder: string,
   files: Readonly<Record<string, string>>,
@@ -21,7 +21,7 @@ export async function writeNewFiles(
   return paths;
 }
 
-/** Writes a text in the place of what a file has, or makes the file. */
+/** Replaces the content of a file, or creates the file. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text);
@@ -37,4 +37,4 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 const exists = (path: string): AppError =>
-  invalid(path, "is there already; remove it, or choose another folder");
+  invalid(path, "already exists; remove it, or choose another folder");

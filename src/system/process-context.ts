@@ -46,16 +46,16 @@ export function createProcessContext(services: Services): Context {
   };
 }
 
-/** 128 and the number of the signal, as shells have it. */
+/** 128 plus the number of the signal, as in shells. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** No keys where standard input is no terminal. */
+/** Reads no keys when standard input is not a terminal. */
 function readKeys(handler: (key: string) => void): () => void {
   const { stdin } = process;
   if (!stdin.isTTY) return () => undefined;
   const listener = (bytes: Buffer): void => {
     const text = bytes.toString("utf8");
-    // Arrows and the like begin with an escape; of other keys several may come at once.
+    // Arrows and the like begin with an escape; several other keys may arrive at once.
     if (!text.startsWith("\u001b")) for (const key of text) handler(key);
   };
   stdin.setRawMode(true);
@@ -75,14 +75,14 @@ function openTerminal(): Terminal | undefined {
     size: () => ({ rows: stdout.rows, columns: stdout.columns }),
     setRaw(isRaw) {
       stdin.setRawMode(isRaw);
-      // Node's raw mode still makes a return of every line feed; programs on the other side mean what they send.
+      // Node's raw mode still converts every line feed to a return; remote programs mean what they send.
       if (isRaw) spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
     },
   };
 }
 
 function createSink(stream: NodeJS.WriteStream & { readonly fd: number }): Sink {
-  // Every write reports its own failure; without a listener the stream's report would be a crash.
+  // Every write reports its own failure; without this listener the stream's error event would crash the process.
   stream.on("error", () => undefined);
   return {
     isTerminal: isatty(stream.fd),

@@ -3,7 +3,7 @@ import { createSecretHasher } from "./secret-hasher.ts";
 
 const quick = createSecretHasher(4);
 
-test("a hash is of its own text only, and no two are the same", async () => {
+test("a hash matches its own text only, and no two hashes are equal", async () => {
   for (const secret of ["chocolate-cookies", "", "ä\u{1F36A}", "x".repeat(1_024)]) {
     const [one, other] = [await quick.hash(secret), await quick.hash(secret)];
     expect(one).not.toBe(other);
@@ -14,7 +14,7 @@ test("a hash is of its own text only, and no two are the same", async () => {
   }
 });
 
-test("settings stand in the hash: those of others stay good", async () => {
+test("a hash contains its settings: hashes with other settings stay valid", async () => {
   const hasher = createSecretHasher();
   const hash = await hasher.hash("a");
   expect(hash).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[\w+/]{22}==\$[\w+/]{43}=$/);
@@ -22,7 +22,7 @@ test("settings stand in the hash: those of others stay good", async () => {
   expect(await hasher.isOf(await quick.hash("a"), "a")).toBe(true);
 });
 
-test("the hash of a random text is fast, of its own text only, and no two are the same", async () => {
+test("the hash of a random text is fast, matches its own text only, and no two are equal", async () => {
   const [one, other] = [quick.hashRandom("s"), quick.hashRandom("s")];
   expect(one).toMatch(/^\$sha256\$[\w+/]{22}==\$[\w+/]{43}=$/);
   expect(one).not.toBe(other);
@@ -42,7 +42,7 @@ const foreign = [
   "$2b$10$abcdefghijklmnopqrstuv",
 ];
 for (const hash of foreign) {
-  test(`what is not ours is of no text: ${hash}`, async () => {
+  test(`a hash in an unknown format matches no text: ${hash}`, async () => {
     expect(await quick.isOf(hash, "a")).toBe(false);
     expect(await quick.isOf(hash, "")).toBe(false);
   });

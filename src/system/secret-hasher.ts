@@ -7,7 +7,7 @@ const BLOCK_SIZE = 8;
 const PARALLEL = 1;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
-/** What a row may ask of us, whoever has written it. */
+/** The limit of the settings that a row may contain, whoever wrote the row. */
 const COST_LOG2_MAX = 18;
 
 interface Settings {
@@ -23,7 +23,7 @@ const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/=]+)\$([\w+
 /** "$sha256$<salt>$<digest>", both in base64. */
 const FAST_FORM = /^\$sha256\$([\w+/=]+)\$([\w+/=]+)$/;
 
-/** Slow by scrypt, fast by SHA-256. */
+/** scrypt is slow, SHA-256 is fast. */
 export function createSecretHasher(costLog2 = COST_LOG2): SecretHasher {
   return {
     async hash(secret) {
@@ -63,7 +63,7 @@ const digest = (salt: string, secret: string): Buffer =>
 
 function derive(secret: string, settings: Settings, bytes: number): Promise<Buffer> {
   const { cost, blockSize, parallel, salt } = settings;
-  // As much as it needs, and some: the default is too little for anything stronger than ours.
+  // The needed memory and some more: the default suffices only for our own settings.
   const maxmem = 256 * cost * blockSize;
   return new Promise((resolve, reject) => {
     scrypt(

@@ -17,9 +17,8 @@ export interface Supervision {
 }
 
 /**
- * Keeps a child process running until the signal fires, then ends it and resolves when it has ended.
- * A child that dies again and again is not restarted for ever: its fault will not heal by itself, and
- * an operator must see it.
+ * Keeps a child process running until the signal fires, then ends it and resolves when it has ended. Gives up a child that dies again and
+ * again: its fault will not heal by itself, and an operator must see it.
  */
 export async function supervise(supervision: Supervision, signal: AbortSignal): Promise<void> {
   const { name, clock, logger } = supervision;
@@ -43,10 +42,10 @@ export async function supervise(supervision: Supervision, signal: AbortSignal): 
   }
 }
 
-/** Resolves with what a person calls its end: "exit code 1", "SIGKILL". */
+/** Resolves with the reason of its end in words for people: "exit code 1", "SIGKILL". */
 async function runToEnd(child: ChildProcess, clock: Clock, signal: AbortSignal): Promise<string> {
   const ended = Promise.withResolvers<string>();
-  child.once("error", (error) => ended.resolve(error.message)); // it could not even be started
+  child.once("error", (error) => ended.resolve(error.message)); // it could not be started
   child.once("exit", (code, by) => ended.resolve(by ?? `exit code ${code}`));
   let disarm: () => void = () => undefined;
   const stop = (): void => {

@@ -36,7 +36,7 @@ describe("supervise", () => {
     expect(starts).toBe(6);
   });
 
-  test("ends the child and resolves when told to stop", async () => {
+  test("ends the child and resolves when its signal fires", async () => {
     const stop = new AbortController();
     const child = spawn("sleep", ["1000"]);
     child.once("spawn", () => stop.abort());
@@ -50,14 +50,14 @@ describe("supervise", () => {
     expect(child.signalCode).toBe("SIGTERM");
   });
 
-  test("a program that does not exist is a death like any other", async () => {
+  test("a program that does not exist counts as a death", async () => {
     const start = () => spawn("/does/not/exist");
     const supervision = { name: "agent", start, clock: hasty, logger: silentLogger };
     await expect(supervise(supervision, new AbortController().signal)).rejects.toThrow(/ENOENT/);
   });
 });
 
-test("a log line becomes text; a line that is not JSON stays as it is", () => {
+test("a log line becomes text; a line that is not JSON stays unchanged", () => {
   const line =
     '{"level":"warn","time":"2026-03-01T12:00:05.123Z","part":"agent","n":1,"why":"a b","msg":"lost"}\n';
   expect(formatLogLine(line)).toBe('12:00:05 warn  agent: lost n=1 why="a b"\n');
@@ -72,7 +72,7 @@ test("a log line becomes text; a line that is not JSON stays as it is", () => {
   expect(formatLogLine("oops\n")).toBe("oops\n");
 });
 
-test("the clock wakes once and not when cancelled", async () => {
+test("the clock wakes once, and not at all after a cancel", async () => {
   const clock = createSystemClock();
   const cancel = clock.after(0, () => expect.unreachable());
   cancel();
@@ -83,7 +83,7 @@ test("the clock wakes once and not when cancelled", async () => {
   cancelLong();
 });
 
-test("randomness has the form that was asked for", () => {
+test("random texts have the requested form", () => {
   const random = createSystemRandom();
   expect(random.token(16)).toMatch(/^[0-9a-f]{32}$/);
   expect(random.fraction()).toBeLessThan(1);
@@ -95,7 +95,7 @@ test("a machine has a cpu and memory", () => {
   expect(memory).toBeGreaterThan(1_000_000);
 });
 
-test("a file is read up to a bound, and an error names its cause", async () => {
+test("a file is read up to a limit, and an error names its cause", async () => {
   const self = import.meta.filename;
   expect((await readInput(self, 1_000_000)).toString()).toContain("read up to a bound");
   await expect(readInput(self, 10)).rejects.toThrow(/is larger than 10B/);
@@ -103,7 +103,7 @@ test("a file is read up to a bound, and an error names its cause", async () => {
   await expect(readInput("/", 10)).rejects.toThrow("is a directory");
 });
 
-test("files are written into a new folder, and all refused when one is there", async () => {
+test("files are written into a new folder, and none when one of them exists", async () => {
   const root = mkdtempSync(join(tmpdir(), "busbar-files-"));
   try {
     const folder = join(root, "a/b");
@@ -112,7 +112,7 @@ test("files are written into a new folder, and all refused when one is there", a
       join(folder, "two"),
     ]);
     await expect(writeNewFiles(folder, { three: "3", two: "other" })).rejects.toThrow(
-      /two: is there already/,
+      /two: already exists/,
     );
     expect(readdirSync(folder)).toEqual(["one", "two"]);
     expect(readFileSync(join(folder, "two"), "utf8")).toBe("2");

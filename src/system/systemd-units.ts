@@ -7,7 +7,7 @@ import { packageRoot } from "../lib/files/package-root.ts";
 import type { Units } from "../cli/context.ts";
 
 const run = promisify(execFile);
-/** By which a unit of ours is known. */
+/** The mark of unit files that Busbar wrote. */
 const MARK = "# Made by `busbar service install";
 
 /** Unit files of systemd, which systemctl reads again after each change. */
@@ -39,7 +39,7 @@ export const systemdUnits: Units = {
   },
 };
 
-/** False: there is none. Throws for a unit that Busbar did not write, so that it is not overwritten or removed. */
+/** False: there is no such unit. Throws for a unit that Busbar did not write, so that no command overwrites or removes it. */
 async function checkOurs(file: string): Promise<boolean> {
   let text: string;
   try {

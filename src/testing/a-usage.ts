@@ -1,6 +1,6 @@
 import type { Usage } from "../core/model/job/usage.ts";
 
-/** What a run is said to have used: some say nothing, some not everything, some more than fits a column. */
+/** The reported usage of a run: sometimes absent, sometimes partial, sometimes too large for a column. */
 export function aUsage(job: number, index: number, attempt: number): Usage | undefined {
   const seed = job * 31 + index * 7 + attempt;
   const all = {

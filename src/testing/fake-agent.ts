@@ -13,11 +13,11 @@ type RunEventInit = NonNullable<
 >;
 type Run = readonly [job: number, index: number, attempt: number];
 
-/** An agent's end of the stream: what it was told, and a way to speak. */
+/** An agent's end of the stream: records the messages it receives, and sends its own. */
 export class FakeAgent {
   readonly heard: ServerMessage["message"][] = [];
   isClosed = false;
-  /** As the transport counts them; messages of this agent add none. */
+  /** Counted by the transport; messages of this agent add nothing. */
   bytesSent = 0;
   onWork: ((starts: RunId[]) => void) | undefined = undefined;
   onOutput: ((request: OutputRequest) => void) | undefined = undefined;
@@ -54,7 +54,7 @@ export class FakeAgent {
     });
   }
 
-  /** How a run ended, in a batch of its own. */
+  /** Reports the end of a run, in a batch of its own. */
   ended(seq: number, run: Run, value: Record<string, unknown>): void {
     const event = { case: "ended" as const, value };
     this.#report(seq, run, event);
@@ -87,7 +87,7 @@ export class FakeAgent {
     });
   }
 
-  /** Waits until it was told this: "welcome", "start 1.0#1". */
+  /** Waits until the agent has received this message: "welcome", "start 1.0#1". */
   async hears(what: string): Promise<void> {
     await eventually(() => this.told.includes(what), { what: `the agent hears ${what}` });
   }
@@ -98,12 +98,12 @@ export class FakeAgent {
   }
 }
 
-/** An agent that ends every run it is given with this exit code. */
+/** An agent that ends every assigned run with this exit code. */
 export async function anObedientAgent(plane: ControlPlane, exitCode = 0): Promise<FakeAgent> {
   const agent = new FakeAgent(plane);
   let seq = 0;
   agent.onWork = (starts) => {
-    // As told by a clock that is far behind.
+    // A time from a clock that is far behind.
     const value = { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode };
     const events = starts.map((id) => ({ id, event: { case: "ended" as const, value } }));
     agent.say({ case: "reports", value: { seq: ++seq, events } });

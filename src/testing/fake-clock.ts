@@ -5,7 +5,7 @@ interface Timer {
   readonly wake: () => void;
 }
 
-/** A clock turned by hand. Timers fire in order of their time when it is turned past them. */
+/** A clock that the test advances. Timers fire in order of their time when the clock passes them. */
 export class FakeClock implements Clock {
   #nowMs: number;
   #timers: Timer[] = [];
@@ -30,12 +30,12 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Time passes in which this process does not run; what is due fires with the next `advance`. */
+  /** Time passes in which this process does not run; due timers fire with the next `advance`. */
   stall(ms: number): void {
     this.#nowMs += ms;
   }
 
-  /** Turns the clock; promises that the timers resolve run later. */
+  /** Advances the clock; promises that the timers resolve run later. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (;;) {
@@ -46,7 +46,7 @@ export class FakeClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** Turns the clock, and lets promises run before the first timer and after each. */
+  /** Advances the clock, and lets promises run before the first timer and after each one. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await settle();
@@ -59,7 +59,7 @@ export class FakeClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** Removes the next timer up to that time, and moves the clock to it. */
+  /** Removes the next timer up to that time, and advances the clock to it. */
   #takeDue(untilMs: number): Timer | undefined {
     const [due] = this.#timers
       .filter(({ atMs }) => atMs <= untilMs)
@@ -71,5 +71,5 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets promises that are ready run. */
+/** Lets resolved promises run. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Whether the process is there and not a zombie. */
+/** Whether the process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

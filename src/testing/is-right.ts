@@ -1,12 +1,12 @@
 import type { Principal } from "../core/access/principal.ts";
 import type { Authenticator } from "../server/credentials/authenticator.ts";
 
-/** What a text is shown as. */
+/** How the text is sent as a credential. */
 export type ShownAs =
   | { readonly kind: "register" }
   | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: string };
 
-/** Whether a caller that shows this becomes a principal. */
+/** Whether a caller with this credential becomes a principal. */
 export const isRight = async (
   authenticator: Authenticator,
   which: ShownAs,

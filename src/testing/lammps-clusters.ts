@@ -1,7 +1,6 @@
 /**
- * 48 clusters that differ in what they are good for: 4 operating systems × 3 MPIs × with and without
- * GPUs × 2 architectures, each a rack of 4 nodes with 2 cores. After an experiment of the rainbow
- * scheduler; as there, one of the four nodes is not linked to anything.
+ * 48 clusters with different software and hardware: 4 operating systems × 3 MPIs × with and without GPUs × 2 architectures, each a rack of
+ * 4 nodes with 2 cores. After an experiment of the rainbow scheduler; as there, one of the four nodes has no links.
  */
 export interface SimulatedCluster {
   readonly name: string;
@@ -17,7 +16,7 @@ export const metadataOfClusters = {
   "io.archspec": ["amd64", "arm64"].map((arch) => `cpu.target=${arch}`),
 } as const;
 
-/** How many clusters have what is asked for, by which of it is asked. */
+/** How many clusters satisfy a request, by the features that it names. */
 export const lammpsMatches: readonly (readonly [
   asked: readonly (keyof typeof metadataOfClusters)[],
   matches: number,

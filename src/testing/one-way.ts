@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 
 /** About one packet: connections take turns on the link at this size. */
 const PIECE_BYTES = 1_400;
-/** Timers are no more precise than this; what fits into it goes in one burst. */
+/** Timers are no more precise than this; all bytes that fit into it go in one burst. */
 const BURST_MS = 4;
 
 interface Flow {
@@ -16,7 +16,7 @@ interface Arrival {
   readonly act: () => void;
 }
 
-/** One direction of a link, shared by all its connections: bytes go one piece after the other. */
+/** One direction of a link, shared by all its connections: bytes go one piece after another. */
 export class OneWay {
   carriedBytes = 0;
   #delayMs = 0;
@@ -26,7 +26,7 @@ export class OneWay {
   readonly #flows = new Set<Flow>();
   /** On the link, in order. */
   readonly #arrivals: Arrival[] = [];
-  /** When the last piece has left. */
+  /** The time when the last piece has left. */
   #freeAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -87,7 +87,7 @@ export class OneWay {
       this.#arrivals.shift()?.act();
   }
 
-  /** Of the connection whose turn it is; its turn comes again after all others. False: there is none. */
+  /** Sends a piece of the connection whose turn it is; its next turn comes after all others. False: there is none. */
   #carryPiece(): boolean {
     for (const flow of this.#flows) {
       const { from, to } = flow;
@@ -114,7 +114,7 @@ export class OneWay {
     this.#arrive(() => flow.to.end());
   }
 
-  /** After all that was carried before, also when the delay has become shorter. */
+  /** After everything carried before, even when the delay has become shorter. */
   #arrive(act: () => void): void {
     const beforeMs = this.#arrivals.at(-1)?.atMs ?? 0;
     this.#arrivals.push({ atMs: Math.max(this.#freeAtMs + this.#delayMs, beforeMs), act });

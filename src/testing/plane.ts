@@ -16,16 +16,16 @@ import { FakeClock } from "./fake-clock.ts";
 import { QuickHasher } from "./quick-hasher.ts";
 import { silentLogger } from "./silent-logger.ts";
 
-/** Its operations are a local caller's, unless `as` says for whom they are. */
+/** Its operations are those of a local caller, unless `as` names another principal. */
 export type TestPlane = ControlPlane & { readonly operations: Operations };
 
-/** The same control plane, for tests that ask it directly. */
+/** The same control plane, for tests that query it directly. */
 export const asTestPlane = (plane: ControlPlane): TestPlane => ({
   ...plane,
   operations: { ...plane.operations.as(LOCAL), as: (principal) => plane.operations.as(principal) },
 });
 
-/** A control plane without wires, on a clock turned by hand. */
+/** A control plane without a network, on a fake clock. */
 export async function aPlane(
   options: {
     readonly store?: Store;

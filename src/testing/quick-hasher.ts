@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { SecretHasher } from "../ports/secret-hasher.ts";
 
-/** As scrypt is used, and without its price: at once, so that simulations stay in step. */
+/** Used like scrypt, without its cost: synchronous, so that simulations stay in step. */
 export class QuickHasher implements SecretHasher {
-  /** How often something was computed. */
+  /** The number of computed hashes. */
   computed = 0;
-  /** Of these, what scrypt would have computed. */
+  /** The part of them that scrypt would have computed. */
   slow = 0;
   #salt = 0;
 

@@ -16,7 +16,7 @@ export const parseLines = (parts: readonly Buffer[]): WatchEventView[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as WatchEventView);
 
-/** Reads a watch in this process, and takes an event only when it is asked for. */
+/** Reads a watch in this process, one event per call. */
 export async function* readWatch(
   { watch }: Pick<Operations, "watch">,
   query: WatchQuery,

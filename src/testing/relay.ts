@@ -4,21 +4,21 @@ import { OneWay } from "./one-way.ts";
 export type Direction = "up" | "down";
 
 export interface RelaySettings {
-  /** From one side to the other, on top of what the machine itself takes. */
+  /** The delay in each direction, on top of the machine's own. */
   readonly delayMs?: number;
-  /** Towards the target, of all connections together; left out: as fast as the machine. */
+  /** The rate towards the target, of all connections together; absent: no limit. */
   readonly upBytesPerSecond?: number;
-  /** Towards the callers. */
+  /** The rate towards the callers. */
   readonly downBytesPerSecond?: number;
 }
 
-/** A test that forgets to close its relay must not hang on it. */
+/** A test that does not close its relay must not hang on it. */
 const LIFE_MS = 180_000;
 
 /**
- * A link between real processes that tests can make thin, slow and broken: callers dial `address`
- * and reach the target. A rate is the link's, whatever the number of connections. The relay reads
- * a byte only when its turn on the link has come, so that the rest stays with the sender.
+ * A link between real processes that tests can make thin, slow and broken: callers connect to `address` and reach the target. The rate
+ * belongs to the link, whatever the number of connections. The relay reads a byte only when its turn on the link has come, so that the rest
+ * stays with the sender.
  */
 export class Relay {
   readonly #server: Server;
@@ -60,13 +60,13 @@ export class Relay {
     return this.#ways[direction].carriedBytes;
   }
 
-  /** Settings that are left out stay as they are. A rate of Infinity lifts the limit. */
+  /** Absent settings stay unchanged. A rate of Infinity removes the limit. */
   set({ delayMs, upBytesPerSecond, downBytesPerSecond }: RelaySettings): void {
     this.#ways.up.set({ delayMs, bytesPerSecond: upBytesPerSecond });
     this.#ways.down.set({ delayMs, bytesPerSecond: downBytesPerSecond });
   }
 
-  /** Carries nothing until `resume`, and tells nobody: as a NAT that forgot, or packets that get lost. */
+  /** Carries nothing until `resume` and notifies neither end, like a NAT that dropped its entry, or packet loss. */
   pause(direction: Direction | "both" = "both"): void {
     if (direction !== "down") this.#ways.up.pause();
     if (direction !== "up") this.#ways.down.pause();

@@ -1,4 +1,4 @@
-/** How often other work could run before `work` ended. */
+/** The number of times that other work could run before `work` ended. */
 export async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
 import { aPlane, type TestPlane } from "./plane.ts";
 
-/** Opens control planes; each is closed after the test that opened it. */
+/** Opens control planes, and closes each one after the test that opened it. */
 export function usePlanes(): typeof aPlane {
   const planes: TestPlane[] = [];
   afterEach(async () => {

@@ -8,7 +8,7 @@ import type {
   ProgressOutcome,
   RunEvent,
 } from "../core/state/command.ts";
-import type { ToldProgress } from "../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../core/model/job/task-progress.ts";
 import { TABLES } from "../core/state/tables/tables.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/tasks/place-task.ts";
@@ -28,24 +28,24 @@ import { readBack } from "./check/check-state.ts";
 
 type ByAnyone<C> = C extends { readonly by: string } ? Omit<C, "by"> & { readonly by?: string } : C;
 
-/** The core without any shell around it: commands in, changes out, a clock turned by hand. */
+/** The core without a shell around it: commands in, changes out, on a fake clock. */
 export class World {
   state: State;
   readonly changes: Change[] = [];
   nowMs = 1_000;
   policy = "spread";
-  /** Of the policy "random". */
+  /** The seed of the policy "random". */
   seed = 0;
-  /** A scheduler outside assigns shares of jobs with energy. */
+  /** An external scheduler assigns shares of jobs with energy. */
   isEnergyExternal = false;
   #flushed = 0;
 
-  /** With other filters than the server's. */
+  /** Filters to use instead of the server's. */
   constructor(filters?: FilterChain) {
     this.state = new State({ filters });
   }
 
-  /** By "tester", unless the command says who. */
+  /** The principal is "tester", unless the command names another. */
   do<K extends Command["kind"]>(command: ByAnyone<CommandOf<K>>): AnswerTo<K> {
     const { changes, answer } = decide(this.state, { by: "tester", ...command } as CommandOf<K>);
     for (const change of changes) this.apply(change);
@@ -58,7 +58,7 @@ export class World {
     this.changes.push(change);
   }
 
-  /** All changes so far are stored: from here on jobs that only wait or have ended are folded. */
+  /** All changes so far are stored: from now on, jobs that are pending or ended are folded. */
   flush(): void {
     for (const change of this.changes.slice(this.#flushed)) {
       if (change.table !== "job" || "removed" in change || !this.state.isNewest(change)) continue;
@@ -68,13 +68,13 @@ export class World {
     this.#flushed = this.changes.length;
   }
 
-  /** From here on the state is what a restarted server would read. */
+  /** From now on the state is the one that a restarted server loads. */
   restart(): void {
     this.state = readBack(this.changes);
     this.#flushed = this.changes.length;
   }
 
-  /** Releases and skips all whose fate is known, and steps of services, or `max`; returns how many. */
+  /** Releases and skips all decided jobs, and runs steps of services, at most `max`; returns how many. */
   settle(max = Number.POSITIVE_INFINITY): number {
     for (let count = 0; count < max; count++) {
       const change =
@@ -86,7 +86,7 @@ export class World {
     return max;
   }
 
-  /** Places all that can be placed, or `max`; returns the task rows. */
+  /** Places all tasks that fit, at most `max`; returns the task rows. */
   plan(max = Number.POSITIVE_INFINITY): Task[] {
     this.state.queue.release(this.nowMs);
     const placed: Task[] = [];
@@ -110,11 +110,11 @@ export class World {
     return placed;
   }
 
-  /** The node's agent, or a caller, says how far a run is. */
+  /** The node's agent, or a caller, reports the progress of a run. */
   progress(
     node: string | undefined,
     [job, index, attempt]: readonly [job: number, index: number, attempt: number],
-    progress: ToldProgress,
+    progress: ReportedProgress,
   ): ProgressOutcome {
     const run = { jobId: jobId(job), index, attempt };
     const report = { run, nodeId: node === undefined ? undefined : nodeId(node), progress };
@@ -123,7 +123,7 @@ export class World {
     return outcomes[0] ?? "late";
   }
 
-  /** The node's agent reports; `how` undefined means started, a number is an exit code, after so long. */
+  /** The node's agent reports. `how`: undefined means started, a number is the exit code, after so long. */
   report(
     node: string,
     run: readonly [job: number, index: number, attempt: number],

@@ -8,17 +8,17 @@ export type { DescField } from "@bufbuild/protobuf";
 export const isText = (field: DescField): boolean =>
   field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
 
-/** Whether a message can tell an absent field from one that is 0 or empty. */
+/** Whether a message distinguishes an absent field from one that is 0 or empty. */
 export const hasPresence = (field: DescField): boolean =>
   field.fieldKind !== "list" &&
   field.fieldKind !== "map" &&
   field.presence !== FeatureSet_FieldPresence.IMPLICIT;
 
-/** The words of an enum, in lower case and without the one that says nothing. */
+/** The words of an enum, in lower case and without UNSPECIFIED. */
 export const wordsOf = ({ values }: DescEnum): readonly string[] =>
   values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase());
 
-/** The fields of a message as JSON has them: those of an inlined message stand beside its others. */
+/** The fields of a message as in JSON: fields of an inlined message are next to the others. */
 export const fieldsOf = (desc: DescMessage): readonly DescField[] =>
   desc.fields.flatMap((field) =>
     field.fieldKind === "message" && isInlined(desc.typeName, field.localName)
@@ -26,7 +26,7 @@ export const fieldsOf = (desc: DescMessage): readonly DescField[] =>
       : [field],
   );
 
-/** A request without it makes no sense: a text, a word or a number that has no presence. */
+/** A request must have it: a text, a word or a number without presence. */
 export const isRequired = (field: DescField): boolean =>
   !hasPresence(field) &&
   (field.fieldKind === "enum" ||

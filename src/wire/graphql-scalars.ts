@@ -17,7 +17,7 @@ function whole(value: unknown): number {
   throw new GraphQLError("must be a whole number of up to 53 bits");
 }
 
-/** What has no type of its own: what a document says, values by names that callers choose. */
+/** For values without a type of their own: documents, and values under names that callers choose. */
 export const Json = new GraphQLScalarType<unknown, unknown>({
   name: "JSON",
   description: "Any JSON value",
@@ -37,7 +37,7 @@ function objectOnly(value: unknown): unknown {
   throw new GraphQLError("must be an object: {name: value}");
 }
 
-/** As deep as the parser of documents goes, which has a limit. */
+/** As deep as the document parser goes, which has a limit. */
 function literal(node: ValueNode, variables: Readonly<Record<string, unknown>>): unknown {
   switch (node.kind) {
     case Kind.NULL:

@@ -27,15 +27,15 @@ export interface TypeBookOptions<Context> {
   readonly docs: Readonly<Record<string, string>>;
   /** By the full name of a message. */
   readonly rules: Readonly<Record<string, MessageRules>>;
-  /** Fields that GraphQL has no use for, by their full names. */
+  /** Fields that GraphQL leaves out, by their full names. */
   readonly omit: readonly string[];
-  /** Fields beside those of a message: what it is linked to. */
+  /** Additional fields of a message: the objects that it is linked to. */
   linksOf(desc: DescMessage): GraphQLFieldConfigMap<unknown, Context>;
 }
 
 /**
- * GraphQL's types of messages, each made once. Their values are the JSON of the messages: names, words
- * and presence are the same, so that a view is its own answer.
+ * GraphQL types of messages, each made once. Their values are the JSON of the messages: names, words and presence are the same, so that a
+ * view is its own answer.
  */
 export class TypeBook<Context> {
   readonly #options: TypeBookOptions<Context>;
@@ -49,7 +49,7 @@ export class TypeBook<Context> {
 
   outputOf(desc: DescMessage): GraphQLOutputType {
     if (desc.typeName === VALUE) return Json;
-    // A message that says something by being there.
+    // A message whose presence is its meaning.
     if (desc.fields.length === 0) return GraphQLBoolean;
     const known = this.#outputs.get(desc.typeName);
     if (known !== undefined) return known;
@@ -67,7 +67,7 @@ export class TypeBook<Context> {
     return type;
   }
 
-  /** What a request asks for, as arguments of a field. */
+  /** The fields of a request, as arguments of a field. */
   argumentsOf(
     desc: DescMessage,
     omit: readonly string[] = [],
@@ -171,7 +171,7 @@ export class TypeBook<Context> {
     return type;
   }
 
-  /** Its words are those of JSON. */
+  /** The words are those of JSON. */
   #enumOf(desc: DescEnum): GraphQLEnumType {
     const known = this.#enums.get(desc.typeName);
     if (known !== undefined) return known;
@@ -192,7 +192,7 @@ export class TypeBook<Context> {
   }
 }
 
-/** GraphQL's Int has 32 bits with a sign. */
+/** GraphQL's Int is a signed integer of 32 bits. */
 const SCALARS: ReadonlyMap<ScalarType, GraphQLScalarType> = new Map<ScalarType, GraphQLScalarType>([
   [ScalarType.BOOL, GraphQLBoolean],
   [ScalarType.DOUBLE, GraphQLFloat],

@@ -5,8 +5,8 @@ import type { Value } from "../gen/busbar/v1/cluster_pb.ts";
 import type { INLINED, JSON_TEXTS, WRITTEN } from "./special-fields.ts";
 
 /**
- * The JSON of a message, as a type: what `toJson` returns. Fields with presence (`optional`, messages,
- * members of a oneof) are there when they are set, others always, but see WRITTEN.
+ * The JSON of a message, as a type: the result of `toJson`. Fields with presence (`optional`, messages, members of a oneof) exist when they
+ * are set, others always, except those in WRITTEN.
  */
 export type JsonOf<T> = T extends Value
   ? number | string | boolean
@@ -31,7 +31,7 @@ type ScalarJson<T> = T extends bigint
             ? { readonly [Key in keyof T]: JsonOf<T[Key]> }
             : T;
 
-/** Enums are unions of their numbers, which `number` is not part of. */
+/** Enums are unions of their numbers; `number` is not part of them. */
 type NumberJson<T extends number> = number extends T
   ? number
   : T extends State
@@ -47,7 +47,7 @@ type InlineOf<T> = NameOf<T> extends keyof typeof INLINED ? (typeof INLINED)[Nam
 type IsOneof<T> = T extends { case: undefined } ? true : false;
 type OneofsOf<T> = { [Key in keyof T]-?: true extends IsOneof<T[Key]> ? Key : never }[keyof T];
 
-/** Lists, and maps with keys of their own choice, that are left out when they are empty. */
+/** Lists, and maps with free keys, that are omitted when they are empty. */
 type ManyOf<T> = NameOf<T> extends (typeof WRITTEN)[number] ? AllManyOf<T> : never;
 type AllManyOf<T> = {
   [Key in keyof T]-?: T[Key] extends readonly unknown[]
@@ -68,7 +68,7 @@ type Fields<T> = {
   readonly [Key in Exclude<ManyOf<T>, Special<T>>]?: JsonOf<T[Key]>;
 } & Members<T[OneofsOf<T>]>;
 
-/** Of a oneof at most one member is there, under its own name. */
+/** At most one member of a oneof exists, under its own name. */
 type Members<T> = [T] extends [never]
   ? unknown
   : {

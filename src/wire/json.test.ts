@@ -23,7 +23,7 @@ import { fromJson } from "./read-json.ts";
 import { AMOUNTS, INLINED, isJsonText, JSON_TEXTS, VALUE, WRITTEN } from "./special-fields.ts";
 import { toJson } from "./write-json.ts";
 
-test("numbers are numbers, states are words, absent fields are left out", () => {
+test("numbers are numbers, states are words, absent fields are omitted", () => {
   const task = create(TaskSchema, {
     id: "17.3",
     jobId: "17",
@@ -62,7 +62,7 @@ test("the type of the JSON follows from the message", () => {
   expect(types.pending).toBeUndefined();
 });
 
-test("a text that is JSON on the wire is the value itself, and the same for values and oneofs", () => {
+test("a text that is JSON on the wire is the value itself, and so are values and oneofs", () => {
   const asked = fromJson(SatisfyRequestSchema, {
     request: [[{ type: "node" }]],
     selection: { strategy: "cheapest", parameters: { n: 4, zone: "north", isSpot: true } },
@@ -87,7 +87,7 @@ test("a submission is written without the level of its spec", () => {
   ]);
 });
 
-describe("what does not fit is refused with its path and what would be right", () => {
+describe("a wrong value is rejected with its path and the right form", () => {
   const jobs = (job: unknown) => ({ jobs: [{ command: ["x"] }, job] });
   const cases: readonly [string, DescMessage, unknown, string][] = [
     ["a list", SubmitJobsRequestSchema, [], "body: must be an object, not []"],
@@ -163,7 +163,7 @@ describe("what does not fit is refused with its path and what would be right", (
   }
 });
 
-// Any message, made from its descriptor alone: what is not asked for here is not forgotten there.
+// Any message, made from its descriptor alone, so that no field can be left out by mistake.
 const words = fc.string({ minLength: 1, maxLength: 5 });
 
 const SCALARS: ReadonlyMap<ScalarType, fc.Arbitrary<unknown>> = new Map<
@@ -224,9 +224,9 @@ function anyMessage(desc: DescMessage, depth = 4): fc.Arbitrary<MessageShape<Des
 const withoutAbsent = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-// A stream of requests (Attach) has no JSON: it is for gRPC alone.
+// A stream of requests (Attach) has no JSON: only gRPC has it.
 for (const method of Busbar.methods.filter(({ methodKind }) => methodKind !== "bidi_streaming")) {
-  test(`every ${method.input.name} survives the way to JSON and back`, () => {
+  test(`every ${method.input.name} survives the conversion to JSON and back`, () => {
     fc.assert(
       fc.property(anyMessage(method.input), (message) => {
         const sent: unknown = JSON.parse(JSON.stringify(toJson(method.input, message)));
@@ -275,7 +275,7 @@ describe("the list of special fields", () => {
     }
   });
 
-  test("requires no field of a message that is inlined: it can be left out as a whole", () => {
+  test("requires no field of an inlined message, which can be omitted as a whole", () => {
     for (const [typeName, name] of Object.entries(INLINED)) {
       const inlined = messages
         .find((one) => one.typeName === typeName)

@@ -17,8 +17,8 @@ interface Reader {
 type Put = (message: Fields, value: unknown, path: string) => void;
 
 /**
- * JSON as a message: the inverse of `toJson`. Throws `invalid_argument` with the path of the field, as
- * the caller wrote it, and what would be right. Names that the message does not have are refused.
+ * Converts JSON to a message: the inverse of `toJson`. Throws `invalid_argument` with the path of the field, as the caller wrote it, and
+ * the right form. Rejects names that the message does not have.
  */
 export const fromJson = <Desc extends DescMessage>(
   desc: Desc,
@@ -61,7 +61,7 @@ function readerOf(desc: DescMessage): Reader {
   return reader;
 }
 
-/** Its fields are written beside the others, and read into a message of their own. */
+/** The JSON has its fields next to the others; they are read into the inner message. */
 function inline(names: Map<string, Put>, desc: DescMessage, localName: string): void {
   for (const [name, put] of readerOf(desc).names) {
     names.set(name, (message, value, path) => {
@@ -130,11 +130,11 @@ const readMap =
     return out;
   };
 
-/** What `resources` hold. */
+/** The values of `resources`. */
 export const readAmounts = (value: unknown, path: string): Readonly<Record<string, number>> =>
   readMap(readAmount)(value, path) as Readonly<Record<string, number>>;
 
-/** Memory can be written as people write it; that an amount makes sense is checked where it is used. */
+/** Memory may have a unit, as people write it; the user of the value checks the amount. */
 function readAmount(value: unknown, path: string): number {
   if (typeof value === "string" && path.endsWith(".memory")) return parseSizeBytes(value, path);
   if (typeof value === "number") return value;
@@ -210,7 +210,7 @@ function wrong(value: unknown, path: string, words: string): never {
   throw invalid(path === "" ? "body" : path, `must be ${words}, not ${show(value)}`);
 }
 
-/** A value as JSON, cut short, for messages. */
+/** A value as JSON, truncated, for messages. */
 function show(value: unknown): string {
   if (value === undefined) return "absent";
   const shown = JSON.stringify(value);

@@ -12,9 +12,9 @@ export interface SchemaOptions {
   readonly docs: Readonly<Record<string, string>>;
   /** By the full name of a message. */
   readonly rules: Readonly<Record<string, MessageRules>>;
-  /** How a message of this name is referred to. */
+  /** The reference to a message of this name. */
   refOf(name: string): string;
-  /** Whether a message is never part of a request: then all that is always sent is required. */
+  /** Whether a message is never part of a request: then every field that is always sent is required. */
   isAnswer(typeName: string): boolean;
 }
 
@@ -27,7 +27,7 @@ export class SchemaBook {
     this.#options = options;
   }
 
-  /** All that was referred to, by name. */
+  /** All referenced messages, by name. */
   get definitions(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries(this.#definitions);
   }
@@ -41,7 +41,7 @@ export class SchemaBook {
     return { $ref: this.#options.refOf(desc.name) };
   }
 
-  /** A closed object; `omit` are fields that a request has elsewhere, like in its path. */
+  /** A closed object; `omit` lists fields that a request has elsewhere, like in its path. */
   objectOf(desc: DescMessage, omit: readonly string[] = []): JsonSchema {
     const fields = fieldsOf(desc).filter(({ jsonName }) => !omit.includes(jsonName));
     const isAnswer = this.#options.isAnswer(desc.typeName);
@@ -85,12 +85,12 @@ export class SchemaBook {
     return text && text.charAt(0).toUpperCase() + text.slice(1);
   }
 
-  /** Fields that exclude each other, of a message or of one that is inlined in it. */
+  /** Fields that exclude each other, of a message or of one inlined in it. */
   #together(desc: DescMessage, isAnswer: boolean): JsonSchema {
     const names = new Set(fieldsOf(desc).map(({ parent }) => parent.typeName));
     const rules = [...names]
       .flatMap((name) => this.#options.rules[name] ?? [])
-      // An answer may have what a request must not: resources beside the request they come from.
+      // An answer may have fields that a request must not have: resources together with the request they come from.
       .filter((rule) => rule !== this.#options.rules[desc.typeName] || !rule.onlyInRequests);
     const exactlyOne = rules.flatMap((rule) => (rule.exactlyOne ? [alternatives(rule)] : []));
     const oneofs = isAnswer ? [] : desc.oneofs.map((one) => one.fields.map((f) => f.jsonName));
@@ -141,7 +141,7 @@ export class SchemaBook {
   }
 }
 
-/** Words for refusals, at any depth, are nothing that JSON Schema knows. */
+/** Removes the words for error messages, at any depth: JSON Schema does not have them. */
 const withoutHints = (rule: Rule): Rule =>
   JSON.parse(
     JSON.stringify(rule, (key, value: unknown) => (key === "hint" ? undefined : value)),
@@ -158,7 +158,7 @@ const anyOf = (schemas: readonly JsonSchema[]): JsonSchema =>
 
 const given = (...names: readonly string[]): JsonSchema => ({ required: names });
 
-/** Exactly one of them is given, or none where that is allowed. */
+/** Exactly one of them is set, or none where that is allowed. */
 function alternatives({ exactlyOne = [], orNoneWith = [] }: MessageRules): JsonSchema {
   const one = exactlyOne.map((name) => given(name));
   if (orNoneWith.length === 0) return { oneOf: one };

@@ -1,6 +1,6 @@
 /**
- * The few fields whose JSON does not follow from their type alone. A test checks that each exists, and
- * that every text which its comment calls JSON is among them.
+ * The few fields whose JSON does not follow from their type alone. A test checks that each field exists, and that every text that its
+ * comment calls JSON is listed.
  */
 
 /** Texts that are JSON on the wire; in JSON they are that value itself. */
@@ -14,15 +14,15 @@ export const JSON_TEXTS = {
   "busbar.v1.SatisfyRequest": ["request"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Messages whose fields stand beside those of the message they are in: people write one level less. */
+/** Messages whose fields are inlined into the message around them, so that people write one level less. */
 export const INLINED = {
   "busbar.v1.JobSubmission": "spec",
   "busbar.v1.ListJobsRequest": "filter",
 } as const satisfies Readonly<Record<string, string>>;
 
 /**
- * Messages of answers that callers write too: there an empty list or map says nothing, and is left out.
- * Where the server alone writes them, lists and maps are always there, so that readers can rely on it.
+ * Messages of answers that callers write too: an empty list or map means nothing there and is omitted. In messages that only the server
+ * writes, lists and maps always exist, so that readers can rely on them.
  */
 export const WRITTEN = [
   "busbar.v1.JobSpec",

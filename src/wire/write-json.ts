@@ -1,90 +1,95 @@
-import type {
-  DescEnum,
-  DescField,
-  DescMessage,
-  DescOneof,
-  DescService,
-  MessageShape,
-} from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
-import { hasPresence } from "./descriptors.ts";
-import { type Convert, writers } from "./json-of.ts";
+import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { JsonOf } from "./json-shape.ts";
+import {
+  enumWords,
+  type FieldType,
+  type MessageType,
+  messageType,
+  type ScalarName,
+  type ValueType,
+} from "./message-types.ts";
 import { isInlined, isJsonText, VALUE, WRITTEN } from "./special-fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Put = (out: Record<string, unknown>, message: Fields) => void;
+type Convert = (value: unknown) => unknown;
+
+/** By full names of messages. */
+const writers = new Map<string, Convert>();
 
 /**
- * A message as JSON: names in camelCase, 64-bit numbers as numbers, enums as words in lower case. A
- * field with presence is there when it is set, any other always, also when it is 0 or empty (but see
- * WRITTEN). Made for each type of message once: this runs for every event of every watch.
+ * A message as JSON: names in camelCase, 64-bit numbers as numbers, enums as words in lower case. A field with presence exists when it is
+ * set, any other always, even when it is 0 or empty (except those in WRITTEN). Compiled once per message type: this runs for every event of
+ * every watch.
  */
 export const toJson = <Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
-): JsonOf<MessageShape<Desc>> => writerOf(desc)(message) as JsonOf<MessageShape<Desc>>;
+): JsonOf<MessageShape<Desc>> =>
+  writerOf(messageType(desc.typeName))(message) as JsonOf<MessageShape<Desc>>;
 
-/** Makes the types of all answers of a service known to `jsonOf`. */
-export function knowAnswers({ methods }: DescService): void {
-  for (const { output } of methods) writerOf(output);
-}
+/** The same for a message that says its type, as all of the client's do. */
+export const jsonOf = <T extends Message>(message: T): JsonOf<T> =>
+  writerOf(messageType(message.$typeName))(message) as JsonOf<T>;
 
-function writerOf(desc: DescMessage): Convert {
-  const known = writers.get(desc.typeName);
+function writerOf(type: MessageType): Convert {
+  const known = writers.get(type.typeName);
   if (known !== undefined) return known;
   const puts: Put[] = [];
   const write: Convert =
-    desc.typeName === VALUE
+    type.typeName === VALUE
       ? (message) => (message as { value: { value?: unknown } }).value.value
       : (message) => {
           const out: Record<string, unknown> = {};
           for (const put of puts) put(out, message as Fields);
           return out;
         };
-  // Known before its fields are: a message may contain itself.
-  writers.set(desc.typeName, write);
-  for (const member of desc.members) {
-    puts.push(member.kind === "oneof" ? putOneof(member) : putField(desc, member));
+  // Registered before its fields: a message may contain itself.
+  writers.set(type.typeName, write);
+  const oneofs = new Set<string>();
+  for (const field of type.fields) {
+    const { oneof } = field;
+    if (oneof === undefined) puts.push(putField(type, field));
+    else if (!oneofs.has(oneof)) puts.push(putOneof(type, oneof));
+    if (oneof !== undefined) oneofs.add(oneof);
   }
   return write;
 }
 
-function putField(desc: DescMessage, field: DescField): Put {
-  const { localName, jsonName } = field;
-  if (isJsonText(desc.typeName, localName)) {
+function putField({ typeName }: MessageType, field: FieldType): Put {
+  const { name, many, hasPresence } = field;
+  if (isJsonText(typeName, name)) {
     return (out, message) => {
-      const text = message[localName];
-      if (typeof text === "string" && text !== "") out[jsonName] = parsed(text);
+      const text = message[name];
+      if (typeof text === "string" && text !== "") out[name] = parsed(text);
     };
   }
   const convert = converterOf(field);
-  if (isInlined(desc.typeName, localName)) {
+  if (isInlined(typeName, name)) {
     return (out, message) => {
-      const value = message[localName];
+      const value = message[name];
       if (value !== undefined) Object.assign(out, convert?.(value));
     };
   }
-  const isMany = field.fieldKind === "list" || field.fieldKind === "map";
-  if (isMany && (WRITTEN as readonly string[]).includes(desc.typeName)) {
+  if (many !== undefined && (WRITTEN as readonly string[]).includes(typeName)) {
     return (out, message) => {
-      const value = message[localName] as object;
+      const value = message[name] as object;
       if (isEmpty(value)) return;
-      out[jsonName] = convert === undefined ? value : convert(value);
+      out[name] = convert === undefined ? value : convert(value);
     };
   }
-  if (!hasPresence(field)) {
+  if (!hasPresence) {
     return convert === undefined
       ? (out, message) => {
-          out[jsonName] = message[localName];
+          out[name] = message[name];
         }
       : (out, message) => {
-          out[jsonName] = convert(message[localName]);
+          out[name] = convert(message[name]);
         };
   }
   return (out, message) => {
-    const value = message[localName];
-    if (value !== undefined) out[jsonName] = convert === undefined ? value : convert(value);
+    const value = message[name];
+    if (value !== undefined) out[name] = convert === undefined ? value : convert(value);
   };
 }
 
@@ -93,50 +98,32 @@ function isEmpty(value: object): boolean {
   return true;
 }
 
-function putOneof(oneof: DescOneof): Put {
+function putOneof({ typeName, fields }: MessageType, oneof: string): Put {
   const members = new Map(
-    oneof.fields.map((field) => [
-      field.localName,
-      {
-        name: field.jsonName,
-        convert: isJsonText(oneof.parent.typeName, field.localName)
+    fields
+      .filter((field) => field.oneof === oneof)
+      .map((field) => [
+        field.name,
+        isJsonText(typeName, field.name)
           ? (text: unknown) => parsed(String(text))
           : converterOf(field),
-      },
-    ]),
+      ]),
   );
   return (out, message) => {
-    const chosen = message[oneof.localName] as { case?: string; value?: unknown };
-    const member = chosen.case === undefined ? undefined : members.get(chosen.case);
-    if (member === undefined) return;
-    out[member.name] = member.convert === undefined ? chosen.value : member.convert(chosen.value);
+    const chosen = message[oneof] as { case?: string; value?: unknown };
+    if (chosen.case === undefined || !members.has(chosen.case)) return;
+    const convert = members.get(chosen.case);
+    out[chosen.case] = convert === undefined ? chosen.value : convert(chosen.value);
   };
 }
 
 /** Undefined: the value is its own JSON. */
-function converterOf(field: DescField): Convert | undefined {
-  switch (field.fieldKind) {
-    case "scalar":
-      return scalarConverter(field.scalar);
-    case "enum":
-      return enumConverter(field.enum);
-    case "message":
-      return writerOf(field.message);
-    case "list": {
-      const item = itemConverter(field);
-      return item && ((values) => (values as readonly unknown[]).map(item));
-    }
-    case "map": {
-      const item = itemConverter(field);
-      return item && ((values) => mapValues(values as Fields, item));
-    }
-  }
-}
-
-function itemConverter(field: DescField & { fieldKind: "list" | "map" }): Convert | undefined {
-  if (field.message !== undefined) return writerOf(field.message);
-  if (field.enum !== undefined) return enumConverter(field.enum);
-  return scalarConverter(field.scalar);
+function converterOf({ many, value }: FieldType): Convert | undefined {
+  const item = valueConverter(value);
+  if (many === undefined || item === undefined) return item;
+  return many === "list"
+    ? (values) => (values as readonly unknown[]).map(item)
+    : (values) => mapValues(values as Fields, item);
 }
 
 function mapValues(values: Fields, convert: Convert): Record<string, unknown> {
@@ -145,22 +132,26 @@ function mapValues(values: Fields, convert: Convert): Record<string, unknown> {
   return out;
 }
 
-const SCALARS: ReadonlyMap<ScalarType | undefined, Convert> = new Map<ScalarType, Convert>([
-  [ScalarType.INT64, Number],
-  [ScalarType.UINT64, Number],
-  [ScalarType.BYTES, (bytes) => Buffer.from(bytes as Uint8Array).toString("base64")],
-]);
+const SCALARS: Readonly<Partial<Record<ScalarName, Convert>>> = {
+  int64: Number,
+  bytes: (bytes) => Buffer.from(bytes as Uint8Array).toString("base64"),
+};
 
-const scalarConverter = (scalar: ScalarType | undefined): Convert | undefined =>
-  SCALARS.get(scalar);
+function valueConverter(type: ValueType): Convert | undefined {
+  if (type.kind === "scalar") return SCALARS[type.scalar];
+  if (type.kind === "enum") return enumConverter(type.name);
+  // Made when one is shown: most commands see few of all messages.
+  let write: Convert | undefined;
+  return (value) => (write ??= writerOf(messageType(type.name)))(value);
+}
 
-function enumConverter({ values }: DescEnum): Convert {
-  const words = new Map(values.map(({ number, localName }) => [number, localName.toLowerCase()]));
-  // A word that this version has not heard of is no reason to show nothing at all.
+function enumConverter(name: string): Convert {
+  const words = enumWords(name);
+  // An enum value that this version does not know is no reason to show nothing at all.
   return (number) => words.get(number as number) ?? "unknown";
 }
 
-/** What a server of another version writes differently is shown as it is. */
+/** A value that a server of another version writes differently is shown unchanged. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -25,13 +25,13 @@ async function startThree(...flags: string[]): Promise<readonly Running[]> {
   return workers;
 }
 
-/** Says that it ran, and as which attempt. */
+/** Prints that it ran, and its attempt. */
 const telling = (): GoTask => ({
   cmd: "sh",
   params: ["-c", `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"`],
 });
 
-/** Schedules many, and returns their ids when a third of them has run. */
+/** Schedules many tasks, and returns their ids when a third of them has run. */
 async function inTheMiddle(): Promise<readonly string[]> {
   const rows = await site.schedule(times(MANY, telling()));
   const isMiddle = () => site.lines("ran").length >= MANY / 3;
@@ -62,7 +62,7 @@ async function eachRanOnce(ids: readonly string[]): Promise<void> {
 }
 
 describe("a thousand tasks on three workers", () => {
-  test("end done, each after one attempt, and all three had some", async () => {
+  test("end done, each after one attempt, on all three workers", async () => {
     await startThree();
     const ids = idsOf(await site.schedule(times(MANY, { cmd: "true" })));
     await allDone(ids);
@@ -71,7 +71,7 @@ describe("a thousand tasks on three workers", () => {
     expect(Object.keys(counted(tasks.map(({ node }) => node)))).toHaveLength(3);
   });
 
-  test("run once each, though a worker is killed in the middle and started again", async () => {
+  test("run once each, though a worker is killed in the middle and restarted", async () => {
     const [victim] = await startThree();
     const ids = await inTheMiddle();
     await victim?.end("SIGKILL");
@@ -87,7 +87,7 @@ describe("a thousand tasks on three workers", () => {
     const ids = await inTheMiddle();
     await victim?.end("SIGKILL");
     await allDone(ids);
-    // What was there may have run there to its end, unseen, and then elsewhere: never three times.
+    // Tasks of that worker may have run there to their end, unseen, and then elsewhere: never three times.
     const ran = counted(site.lines("ran").map((line) => line.split(" ")[0]));
     expect(Object.keys(ran).toSorted()).toEqual(ids.toSorted());
     expect(Math.max(...Object.values(ran))).toBeLessThanOrEqual(2);
@@ -95,7 +95,7 @@ describe("a thousand tasks on three workers", () => {
     await site.nodesAre(2);
   });
 
-  test("run once each, though the server is killed in the middle and started again", async () => {
+  test("run once each, though the server is killed in the middle and restarted", async () => {
     await startThree();
     const ids = await inTheMiddle();
     await site.killServer();
@@ -105,7 +105,7 @@ describe("a thousand tasks on three workers", () => {
   });
 });
 
-test("a worker and an agent of Busbar's own run one queue", async () => {
+test("a worker of go-schedule and an agent of Busbar share one queue", async () => {
   await site.startGoSchedule();
   site.startWorker("one");
   await site.nodesAre(1);
@@ -119,7 +119,7 @@ test("a worker and an agent of Busbar's own run one queue", async () => {
   expect(Object.keys(used).toSorted()).toEqual(idsOf(nodes).toSorted());
 });
 
-test("20,000 tasks are taken by one call, and 60,000 listed, before schedctl gives up", async () => {
+test("one call accepts 20,000 tasks, and 60,000 are listed, before schedctl gives up", async () => {
   await site.startGoSchedule();
   const tasks = times(20_000, { cmd: "true", params: ["x".repeat(100)] });
   const rows = await site.schedule(tasks);

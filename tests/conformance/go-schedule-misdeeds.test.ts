@@ -11,12 +11,12 @@ beforeEach(() => {
 }, 300_000);
 afterEach(() => site.close());
 
-/** A silent worker is noticed soon. */
+/** The server detects a silent worker soon. */
 const QUICK = ["--go-schedule-ping", "500ms", "--go-schedule-silence", "2s"];
 
 const shell = (text: string): GoTask => ({ cmd: "sh", params: ["-c", text] });
 
-/** Says that it began, waits until the file is gone, says that it ended. */
+/** Prints that it began, waits until the file is removed, prints that it ended. */
 function held(name: string, exitCode: number): GoTask {
   const file = site.path(name);
   writeFileSync(file, "");
@@ -65,7 +65,7 @@ describe("a worker that", () => {
     expect(namesOf(worker)).toHaveLength(1);
   });
 
-  test("keeps every fifth end to itself has all its tasks end", async () => {
+  test("does not report every fifth end has all its tasks end", async () => {
     await site.startGoSchedule();
     const worker = site.startWorker("one", "-drop-report", "5");
     await site.nodesAre(1);
@@ -83,7 +83,7 @@ describe("a worker that", () => {
     const given = [...honest.output.matchAll(/"exec ([^"]+)"/g)].map(([, exec = ""]) => exec);
     expect(given.length).toBeGreaterThan(1);
     const ids = [...given, id, `${id}.0`, "00000000-0000-4000-8000-000000000000"];
-    // What the honest one would send, were it over.
+    // The report that the honest worker would send at the end.
     const forged = `terms 1 1 sh\nbegan 1.0\nended 2.0 0\nend\n`;
     const stranger = site.startWorker("two", "-stranger", ids.join(","), "-forged", forged);
     const told = () =>
@@ -99,7 +99,7 @@ describe("a worker that", () => {
     expect([namesOf(honest).length, namesOf(stranger).length]).toEqual([1, 1]);
   });
 
-  test("answers no pings is sent away, and its task ends elsewhere", async () => {
+  test("answers no pings is disconnected, and its task ends elsewhere", async () => {
     await site.startGoSchedule(...QUICK, "--node-lost-after", "1s");
     const mute = site.startWorker("mute", "-no-pong", "-reconnect", "600");
     const [name = ""] = await site.nodesAre(1);
@@ -118,7 +118,7 @@ describe("a worker that", () => {
     expect((await site.list("tasks")).map(([, state]) => state)).toEqual(["done"]);
   });
 
-  test("sends nothing at all is sent away, too", async () => {
+  test("sends nothing at all is disconnected too", async () => {
     await site.startGoSchedule(...QUICK);
     const worker = site.startWorker("one", "-silence", "60");
     const [name = ""] = await site.nodesAre(1);
@@ -139,7 +139,7 @@ describe("a worker that was away", () => {
     await linesAre("started", 2);
     worker.child.kill("SIGSTOP");
     await site.nodeIs(name, "disconnected");
-    release("first"); // whose end the worker will never tell
+    release("first"); // whose end the worker will never report
     await linesAre("ended", 1);
     worker.child.kill("SIGCONT");
     await site.nodeIs(name, "connected");
@@ -155,7 +155,7 @@ describe("a worker that was away", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("because it was killed and started again is the same node, and its tasks went on", async () => {
+  test("because it was killed and restarted is the same node, and its tasks continued", async () => {
     await site.startGoSchedule();
     const killed = site.startWorker("one");
     const [name = ""] = await site.nodesAre(1);
@@ -172,7 +172,7 @@ describe("a worker that was away", () => {
     expect(await site.list("workers")).toHaveLength(1);
   });
 
-  test("because the server was killed and started again is the same node, too", async () => {
+  test("because the server was killed and restarted is the same node too", async () => {
     await site.startGoSchedule();
     site.startWorker("one");
     const [name = ""] = await site.nodesAre(1);

@@ -6,8 +6,8 @@ import { type Running } from "../support/busbar.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { counted, type GoTask, GoScheduleSite, idsOf } from "./support/go-schedule.ts";
 
-// go-schedule's own programs cannot be had as a module. These are ours, made of what those are made
-// of (grpc-go and Go's protobuf at their versions), and do the same on the wire.
+// go-schedule's own programs are not available as a module. These are ours, made from the same parts (grpc-go and Go's protobuf at their
+// versions), with the same behaviour on the wire.
 let site: GoScheduleSite;
 let worker: Running;
 const node = `gs-${hostname().toLowerCase()}`;
@@ -22,7 +22,7 @@ afterAll(() => site.close());
 const STDOUT = 1;
 const shell = (text: string): GoTask => ({ cmd: "sh", params: ["-c", text] });
 
-/** Schedules one and waits for how it ends. */
+/** Schedules one task and waits for its end. */
 async function ended(task: GoTask, state: string): Promise<string> {
   const [[id = ""] = []] = await site.schedule([task]);
   await site.jobIs(id, state);
@@ -53,7 +53,7 @@ describe("a worker", () => {
     expect({ cluster, tasks }).toEqual({ cluster: "default", tasks: 0 });
   });
 
-  test("is a node to run on", async () => {
+  test("can run tasks", async () => {
     const { code, stdout } = await site.run("run", "--node", node, "--", "hostname");
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${hostname()}\n` });
   });
@@ -79,7 +79,7 @@ describe("a worker", () => {
 });
 
 describe("schedctl", () => {
-  test("schedules tasks, and lists what became of them, newest first", async () => {
+  test("schedules tasks, and lists their outcomes, newest first", async () => {
     const rows = await site.schedule([
       { cmd: "printf", params: ["%s", "12345678901234567890123"] },
       shell("printf wrong >&2; exit 3"),
@@ -106,7 +106,7 @@ describe("schedctl", () => {
     expect(await site.task(second)).toMatchObject({ state: "failed", exitCode: 3, attempt: 1 });
   });
 
-  test("sees tasks that came by another door, and each of an array", async () => {
+  test("lists tasks that came by another door, and each task of an array", async () => {
     const id = await submit("--array", "0-1", "--", "true");
     await site.jobIs(id, "succeeded");
     const rows = (await site.list("tasks")).slice(0, 2);
@@ -141,7 +141,7 @@ describe("schedctl", () => {
 });
 
 describe("a task on a worker", () => {
-  test("whose program is missing could not start, and says which", async () => {
+  test("whose program is missing could not start, and the reason names it", async () => {
     const id = await ended({ cmd: "no-such-program-here", params: ["x"] }, "failed");
     const { reason } = await site.task(id);
     expect(reason).toMatch(/no-such-program-here/);
@@ -154,14 +154,14 @@ describe("a task on a worker", () => {
     expect((await site.client.getTask({ id })).signal).toBe("SIGSEGV");
   });
 
-  test("is stopped at its time limit, with all that it started", async () => {
+  test("is stopped at its time limit, with all its processes", async () => {
     const id = await submit("--time-limit", "1s", "--", "sh", "-c", lasting("limited"));
     await site.jobIs(id, "failed");
     expect((await site.task(id)).reason).toMatch(/time limit/);
     await allGone("limited");
   });
 
-  test("is stopped when it is cancelled, with all that it started", async () => {
+  test("is stopped when it is cancelled, with all its processes", async () => {
     const [[id = ""] = []] = await site.schedule([shell(lasting("cancelled"))]);
     await eventually(() => site.lines("cancelled").length === 2, { what: "both to run" });
     await site.jobIs(id, "running");
@@ -172,7 +172,7 @@ describe("a task on a worker", () => {
     expect((await rowOf(id))?.[1]).toBe("dead");
   });
 
-  /** Two processes, which tell their ids, and end by themselves with the site alone. */
+  /** Two processes, which print their ids, and end only with the site. */
   const lasting = (file: string): string => `
     wait_for_end() { while [ -d "${site.directory}" ]; do sleep 0.2; done; }
     ( sh -c 'echo $PPID' >>"${site.path(file)}"; wait_for_end ) &
@@ -185,14 +185,14 @@ describe("a task on a worker", () => {
     await eventually(() => !pids.some(isAlive), { what: `${pids.join(" and ")} to be gone` });
   }
 
-  test("writes any bytes, and they are kept", async () => {
+  test("writes any bytes, and they are retained", async () => {
     const bytes = Buffer.from(Array.from({ length: 2_560 }, (_, at) => at % 256));
     writeFileSync(site.path("bytes"), bytes);
     const id = await ended({ cmd: "cat", params: [site.path("bytes")] }, "succeeded");
     expect((await outputOf(id)).equals(bytes)).toBe(true);
   });
 
-  test("writes 20 MB, and they are kept", async () => {
+  test("writes 20 MB, and they are retained", async () => {
     const bytes = Buffer.alloc(20_000_000);
     for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE((at ^ 0x9e3779b9) >>> 0, at);
     writeFileSync(site.path("large"), bytes);
@@ -214,12 +214,12 @@ describe("a task on a worker", () => {
     expect(follower.output).toBe("first\nlast\n");
   });
 
-  test("finds who it is in its environment, and the worker's own there", async () => {
+  test("finds its identity in its environment, and the worker's variables too", async () => {
     const id = await ended(shell('echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT $no_proxy"'), "succeeded");
     expect((await outputOf(id)).toString()).toBe(`${id} 1 *\n`);
   });
 
-  test("takes its arguments as they are", async () => {
+  test("gets its arguments unchanged", async () => {
     const params = ["-c", 'printf "<%s>" "$@"', "x", "", "a  'b\" $HOME", "ü\n✓", "*"];
     const id = await ended({ cmd: "sh", params }, "succeeded");
     expect((await outputOf(id)).toString()).toBe("<><a  'b\" $HOME><ü\n✓><*>");

@@ -64,7 +64,7 @@ const submit = (count: number, more: Partial<Task> = {}): Task =>
 const watch = (more: Partial<Task> = {}): Task =>
   task(Busbar.method.watch, [{ batches: true }], more);
 
-/** The beginning of a field that no message has, of so many bytes: `zeros` are its value. */
+/** The beginning of an unknown field of so many bytes: `zeros` are its value. */
 function unknownField(bytes: number): Uint8Array {
   const varint: number[] = [];
   for (let left = bytes; ; left >>>= 7) {
@@ -78,7 +78,7 @@ const padded = (bytes: number): Partial<Task> => {
   return { messages: [head], zeros: bytes };
 };
 
-/** How many jobs the messages of a watch with batches tell of. */
+/** The number of jobs in the messages of a watch with batches. */
 function jobsIn(messages: readonly Buffer[]): number {
   const events = messages
     .map((bytes): WatchEvent => fromBinary(WatchEventSchema, bytes))
@@ -121,7 +121,7 @@ for (const language of LANGUAGES) {
       expect(messages.map((bytes) => fromBinary(StatsSchema, bytes).store)).toEqual(["sqlite"]);
     });
 
-    test("sees codes, texts beyond ASCII and trailers of refusals", async () => {
+    test("reads codes, texts beyond ASCII and trailers of errors", async () => {
       const none = await client.call(task(Busbar.method.getJob, [{ id: "999999" }]));
       expect(none).toMatchObject({
         code: status.NOT_FOUND,
@@ -141,7 +141,7 @@ for (const language of LANGUAGES) {
       expect(broken.code).toBe(status.INVALID_ARGUMENT);
     });
 
-    test("reads a stream as it comes, and cancels it", async () => {
+    test("reads a stream as it arrives, and cancels it", async () => {
       const call = client.begin(watch({ cancelAfter: 2 }));
       await call.answered(1);
       expect(await openWatches()).toBe(1);
@@ -162,7 +162,7 @@ for (const language of LANGUAGES) {
       await noWatches();
     });
 
-    test("talks both ways on one stream", async () => {
+    test("sends and receives on one stream", async () => {
       const { serverReflectionInfo } = ServerReflection.method;
       const symbols = ["busbar.v1.Busbar", "no.Symbol", "grpc.health.v1.Health"];
       const requests = symbols.map((value) => ({
@@ -190,7 +190,7 @@ for (const language of LANGUAGES) {
       expect((await client.call(getStats(bomb))).code).toBe(status.RESOURCE_EXHAUSTED);
     });
 
-    /** Another program with a link of its own. */
+    /** Another program with its own connection. */
     async function withOwn(
       settings: object,
       run: (own: InteropClient, ownLink: FrameCounter) => Promise<void>,
@@ -205,7 +205,7 @@ for (const language of LANGUAGES) {
       }
     }
 
-    test("reads answers that are compressed with gzip", () =>
+    test("reads answers compressed with gzip", () =>
       withOwn({}, async (own, ownLink) => {
         const call = own.begin(watch());
         await call.answered(1);
@@ -215,7 +215,7 @@ for (const language of LANGUAGES) {
         expect(ownLink.bytesDown).toBeLessThan(bytes / 2);
       }));
 
-    test("messages at the limit pass, larger ones are RESOURCE_EXHAUSTED and harm nobody", async () => {
+    test("messages at the limit pass, larger ones are RESOURCE_EXHAUSTED and do not affect other calls", async () => {
       const most = limits.messageBytesMax - unknownField(limits.messageBytesMax).length;
       expect((await client.call(getStats(padded(most)))).code).toBe(status.OK);
       for (const bytes of [most + 1, 4 * limits.messageBytesMax]) {
@@ -234,7 +234,7 @@ for (const language of LANGUAGES) {
       expect(link.connections).toBe(1);
     });
 
-    test("its pings are answered, however often, and it is not sent away", () =>
+    test("its pings are answered, however often, without a GOAWAY", () =>
       withOwn({ keepaliveMs: language.keepaliveMs }, async (own, ownLink) => {
         const call = own.begin(watch());
         await call.answered(1);
@@ -256,8 +256,8 @@ for (const language of LANGUAGES) {
       expect((await client.ask("services")).toSorted()).toEqual(methods.toSorted());
     });
 
-    /** The last one with this server. */
-    test("hears of a stop, and finds the next server", async () => {
+    /** The last test with this server. */
+    test("notices a stop, and finds the next server", async () => {
       await noWatches();
       const call = client.begin(watch());
       const health = client.begin(task(Health.method.watch));

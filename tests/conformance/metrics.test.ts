@@ -49,7 +49,7 @@ const HISTOGRAMS = [
   "busbar_request_seconds",
 ];
 
-/** Of one series: buckets that only grow, up to the count. */
+/** One series: buckets that only grow, up to the count. */
 function checkHistogram({ type, samples }: NonNullable<Families[string]>): void {
   expect(type).toBe("histogram");
   const series = Map.groupBy(samples, ([, labels]) => JSON.stringify({ ...labels, le: "" }));
@@ -78,7 +78,7 @@ test("histograms of a real server are what Prometheus expects, and count every t
   expect(countOf(families, "busbar_task_run_seconds", labels)).toBe(20);
   expect(countOf(families, "busbar_task_queue_wait_seconds", labels)).toBe(20);
   expect(countOf(families, "busbar_task_start_latency_seconds", labels)).toBeGreaterThan(0);
-  // The parser takes the end off a counter's name.
+  // The parser removes the suffix of a counter's name.
   const commits = families["busbar_commits"]?.samples[0]?.[2];
   expect(countOf(families, "busbar_commit_seconds")).toBe(commits);
   const { commitMsP99, commitMsMax } = await site.client.getStats({});
@@ -86,7 +86,7 @@ test("histograms of a real server are what Prometheus expects, and count every t
   expect(commitMsP99).toBeLessThanOrEqual(commitMsMax);
 });
 
-test("more groups than have series of their own share one, and no task is lost", async () => {
+test("groups beyond the limit share one series, and no task is lost", async () => {
   const group = (at: number) => ({ spec: { command: ["/bin/true"], group: `g${at}` } });
   await run(Array.from({ length: GROUPS }, (_, at) => group(at)));
   const { samples = [] } = (await scrape())["busbar_task_run_seconds"] ?? {};

@@ -4,7 +4,7 @@ import { Relay } from "../../src/testing/relay.ts";
 import type { Running } from "../support/busbar.ts";
 import { informerProgram, NexusSite } from "./support/nexus.ts";
 
-// What programs on client-go 0.32 do, as the old ones are: an informer that goes on after every break.
+// The behaviour of programs on client-go 0.32, like the old ones: an informer that resumes after every break.
 let site: NexusSite;
 let program: string;
 beforeAll(async () => {
@@ -23,11 +23,11 @@ const submit = async (name: string): Promise<string> => {
 const watch = (address: string): Running =>
   site.startProgram(["watch", `http://${address}`], { program, env: { no_proxy: "*" } });
 
-/** Everything it heard, in order. */
+/** All events that it received, in order. */
 const heard = ({ output }: Running): readonly string[] =>
   output.split("\n").filter((line) => /^(add|update|delete) /.test(line));
 
-test("an informer hears of each job once, also of those that came while it was cut off", async () => {
+test("an informer receives each job once, also jobs created while it was cut off", async () => {
   const relay = await Relay.start(site.nexus);
   const before = await submit("before");
   const informer = watch(relay.address);
@@ -46,7 +46,7 @@ test("an informer hears of each job once, also of those that came while it was c
   await relay.close();
 });
 
-test("an informer lists again when the server knows its version no more, and versions go on", async () => {
+test("an informer lists again when its version is no longer retained, and versions continue", async () => {
   const first = await submit("first");
   const informer = watch(site.nexus);
   await informer.prints(/^synced$/m);
@@ -64,7 +64,7 @@ test("an informer lists again when the server knows its version no more, and ver
   await informer.end("SIGTERM");
 });
 
-test("concurrent changes of one object are all applied: a client with a conflict tries again", async () => {
+test("concurrent changes of one object are all applied: a client with a conflict retries", async () => {
   const name = await submit("crowded");
   const sides = 12;
   const run = site.startProgram(["conflict", `http://${site.nexus}`, name, String(sides)], {
@@ -85,7 +85,7 @@ test("concurrent changes of one object are all applied: a client with a conflict
   );
 });
 
-test("an old edge and its share go on after the server was killed", async () => {
+test("an old edge and its share continue after the server was killed", async () => {
   const call = async (method: string, path: string, body: object): Promise<number> => {
     const response = await fetch(`http://${site.nexus}/apis/${path}`, {
       method,

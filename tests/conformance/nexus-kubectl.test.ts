@@ -35,7 +35,7 @@ test("api-resources lists the twelve kinds, and statistics where the README has 
   expect(kinds.filter((kind) => kind === "SchedulerConfig")).toHaveLength(2);
 });
 
-test("get shows a table, wide, YAML, JSON paths and what is selected", async () => {
+test("get shows a table, wide, YAML, JSON paths and selections", async () => {
   const id = await submit("--name", "report", "--", "true");
   await site.jobIs(id, "succeeded");
   const [head, row] = rows(await site.kubectl("get", "jobs.jobscheduler.intel.com"));
@@ -68,7 +68,7 @@ test("describe, explain and raw documents work", async () => {
   expect(await site.kubectl("get", "--raw", "/metrics")).toContain("busbar_ready 1");
 });
 
-test("apply makes, leaves alone and changes; what it does not know it says", async () => {
+test("apply creates, leaves unchanged and changes; it reports unknown fields", async () => {
   const group = (tier: string): string =>
     `apiVersion: jobgroup.intel.com/v1\nkind: Jobgroup\nmetadata:\n  name: night\n  labels: {tier: ${tier}}\n`;
   expect(await site.kubectl("apply", "-f", file("a.yaml", group("bronze")))).toContain("created");
@@ -97,7 +97,7 @@ test("apply makes, leaves alone and changes; what it does not know it says", asy
   expect(dry).toBe("jobgroup.jobgroup.intel.com/dawn created (server dry run)\n");
 });
 
-test("label, annotate and patch change what they name, and a watch tells of it", async () => {
+test("label, annotate and patch change the named objects, and a watch shows it", async () => {
   const id = await submit("--name", "long", "--", "sleep", "1000");
   const name = `long.${id}`;
   const watch = await site.startKubectl("get", "jobs", "-w", "-o", "name", "-l", "mark=set");
@@ -117,7 +117,7 @@ test("label, annotate and patch change what they name, and a watch tells of it",
   expect(JSON.parse(shown)).not.toHaveProperty("tier");
 });
 
-test("wait waits for a field, and delete until it is gone", async () => {
+test("wait waits for a field, and delete until the object is removed", async () => {
   const go = site.path("go");
   const id = await submit(
     "--name",

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { Site } from "../support/busbar.ts";
 
-// A real OpenID provider, with its own pages for logging in, and a real server that knows nothing of it but its address.
-const REDIRECT = "http://localhost:9/callback"; // where a proxy in front of the gateway would be
+// A real OpenID provider, with its own login pages, and a real server that knows only its address.
+const REDIRECT = "http://localhost:9/callback"; // the address of a proxy in front of the gateway
 const RESOURCE = "urn:nexus";
 const JOBS = "/v1alpha1/job-groups/g/job-requests";
 
@@ -91,7 +91,7 @@ afterAll(async () => {
   await new Promise((resolve) => void http.close(resolve));
 });
 
-/** Keeps cookies of each server, and goes where it is sent. */
+/** Stores cookies for each server, and follows redirects. */
 class Browser {
   readonly #cookies = new Map<string, Map<string, string>>();
 
@@ -132,7 +132,7 @@ class Browser {
   }
 }
 
-/** Fills in the provider's forms, one after the other, as alice. */
+/** Fills in the provider's forms, one after another, as alice. */
 async function logIn(browser: Browser, path: string): Promise<Response> {
   let page = await browser.get(gateway + path);
   for (let form = 0; form < 3; form++) {
@@ -146,7 +146,7 @@ async function logIn(browser: Browser, path: string): Promise<Response> {
   return page;
 }
 
-test("a browser is sent to the provider, logs in, and comes back to where it wanted to go", async () => {
+test("a browser is redirected to the provider, logs in, and returns to the requested page", async () => {
   const browser = new Browser();
   const page = await logIn(browser, "/v1alpha1/job-groups?limit=5");
   expect([page.status, await page.json()]).toEqual([200, []]);

@@ -7,14 +7,14 @@ import { EXAMPLES } from "../../src/api/native/http/schemas/examples.ts";
 import { Site } from "../support/busbar.ts";
 import { pythonWith } from "./support/python-packages.ts";
 
-// schemathesis sends what the OpenAPI document allows and what it does not, with all of its checks. Nothing
-// runs here: the node's agent has left, and the cluster pulls. So whatever it submits is harmless.
+// schemathesis sends requests that the OpenAPI document allows and others that it does not, with all of its checks. Nothing runs here: the
+// node's agent is disconnected, and the other cluster is a pull cluster. So all submissions are harmless.
 const hooks = fileURLToPath(new URL("openapi/hooks.py", import.meta.url));
 const EXAMPLES_MAX = "5";
 const SEED = "20261117";
 /**
- * Only running tasks make progress or can be requeued, and it cancels the one there is; it removes the service of the examples
- * before it asks for its parts. Their examples are sent elsewhere (tests/e2e/openapi-document.test.ts).
+ * Only running tasks make progress or can be requeued, and schemathesis cancels the only one; it removes the service of the examples before
+ * it requests its parts. Another test sends their examples (tests/e2e/openapi-document.test.ts).
  */
 const NOT_HERE = new Set([
   "GET /v1/watch",
@@ -26,7 +26,7 @@ const NOT_HERE = new Set([
   "GET /v1/services/:name/instances/:instance",
   "DELETE /v1/services/:name/instances/:instance",
 ]);
-/** What its check of valid data takes by default. */
+/** The default statuses of its check of valid data. */
 const ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "429", "5xx"];
 
 interface Document {
@@ -51,7 +51,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => site.close());
 
-/** A task that has ended with output, and one that runs, on a cluster that pulls: the ids of the examples. */
+/** An ended task with output, and a running one, on a pull cluster: the ids of the examples. */
 async function setTheScene(): Promise<void> {
   const send = async (path: string, body: object): Promise<void> => {
     const answer = await fetch(`${site.http}/v1/${path}`, {
@@ -82,7 +82,7 @@ const operations = () =>
     })),
   );
 
-/** 422 is an answer to valid data only where the document says that an operation may give it. */
+/** 422 is a valid answer to valid data only where the document lists it. */
 const config = (): string =>
   operations()
     .filter(({ isMaybeUnprocessable }) => isMaybeUnprocessable)
@@ -95,7 +95,7 @@ const config = (): string =>
     )
     .join("\n\n");
 
-/** In a directory of its own, where it leaves its cache. */
+/** In its own directory, where it leaves its cache. */
 async function run(...args: readonly string[]): Promise<string> {
   const child = spawn(
     python,
@@ -126,7 +126,7 @@ async function run(...args: readonly string[]): Promise<string> {
   return out + errors;
 }
 
-/** Counted by the server: requests by operation that were answered as they should. */
+/** Counted by the server: correctly answered requests by operation. */
 async function succeeded(): Promise<ReadonlyMap<string, number>> {
   const metrics = await (await fetch(`${site.http}/metrics`)).text();
   const lines = metrics.matchAll(
@@ -135,7 +135,7 @@ async function succeeded(): Promise<ReadonlyMap<string, number>> {
   return new Map([...lines].map(([, name = "", count]) => [name, Number(count)]));
 }
 
-test("the API is what its document says, in every way that schemathesis checks", async () => {
+test("the API conforms to its document, in every check of schemathesis", async () => {
   const before = await succeeded();
   const output = await run("--exclude-path", "/v1/watch");
   expect(output).toMatch(/No issues found in \S+s/);
@@ -146,8 +146,8 @@ test("the API is what its document says, in every way that schemathesis checks",
   expect(countOf("POST /v1/jobs")).toBeGreaterThanOrEqual(5);
 }, 600_000);
 
-// A watch that is accepted never ends; so all that is sent here must be refused at once.
-test("a watch refuses what its document does not allow", async () => {
+// An accepted watch never ends; so all requests here must be rejected at once.
+test("a watch rejects requests that its document does not allow", async () => {
   const output = await run(
     "--include-path",
     "/v1/watch",

@@ -4,7 +4,7 @@ import { SPACK_JOBSPEC } from "../support/cluster-agents.ts";
 import { rainbowPython, type RainbowPython } from "./support/rainbow-python.ts";
 import { nodesJson, RainbowSite } from "./support/rainbow-site.ts";
 
-// rainbow's own client registers and submits; Busbar's agent takes and runs.
+// rainbow's own client registers and submits; Busbar's agent accepts and runs.
 let site: RainbowSite;
 let python: RainbowPython;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ test("the agent of a cluster runs the jobs that rainbow's client submits", async
   const agent = site.start(["agent", ...speaks, ...own], {
     PATH: `${site.path("bin")}:${process.env["PATH"] ?? ""}`,
   });
-  await agent.prints(/keeps another graph/); // it is rainbow's client who registered it
+  await agent.prints(/has another graph/); // rainbow's client registered it
   await site.jobIs("1", "succeeded");
   await site.jobIs("2", "succeeded");
   expect((await site.run("logs", "1")).stdout).toBe("hostname\n");

@@ -3,9 +3,8 @@ import { authority, client, server } from "../../src/api/grpc/testing/certificat
 import { type Connection, type Line, rainbowGo, type RainbowGo } from "./support/rainbow-go.ts";
 import { IO, nodesJson, RainbowSite } from "./support/rainbow-site.ts";
 
-// rainbow's clients in Go cannot be had as a module. These are ours, made of what those are made of
-// (grpc-go and Go's protobuf at their versions), and do the same on the wire. One server for all of
-// them, on whose port some encrypt and some do not.
+// rainbow's clients in Go are not available as a module. These are ours, made from the same parts (grpc-go and Go's protobuf at their
+// versions), with the same behaviour on the wire. All use one server; some connect to its port with TLS and some without.
 let site: RainbowSite;
 let plain: Connection;
 let mutual: Connection;
@@ -51,7 +50,7 @@ describe("a client in Go of February 2024", () => {
     only(await go(plain, "call", { method: `${SCHEDULER}.${method}`, request }));
   const refusal = async (method: string, request: object) => (await call(method, request)).failed;
 
-  test("tries the server", async () => {
+  test("sends its first requests to the server", async () => {
     const data = { "@type": "type.googleapis.com/google.protobuf.StringValue", value: "hi" };
     const hello = { content: { id: "hello", data, metadata: { a: "b" } } };
     const answer = { request_id: "hello", processing_details: "processed successfully" };
@@ -71,7 +70,7 @@ describe("a client in Go of February 2024", () => {
     const register = { name: cluster, secret: site.registerSecret };
     const { returned, unknown } = await call("Register", register);
     expect(returned).toEqual({ token: UUID, secret: UUID, status: "REGISTER_SUCCESS" });
-    // The status once more, for those who know it as field 3.
+    // The status once more, for clients that read it as field 3.
     expect(unknown).toBe("1801");
     expect(await call("Register", register)).toEqual({
       returned: { status: "REGISTER_EXISTS" },
@@ -145,7 +144,7 @@ describe("a client in Go of June 2024", () => {
     });
   });
 
-  test("does not get a connection without a certificate of its own", async () => {
+  test("gets no connection without its own certificate", async () => {
     const { ca } = mutual.tls ?? { ca: "" };
     const without = { host: mutual.host, tls: { ca, waitMs: 500 } };
     expect((await call("ReceiveJobs", mine(), without)).failed).toEqual({
@@ -172,7 +171,7 @@ tasks:
   - {name: run, replicas: 1, resources: ior-resources, command: [ior, -a], depends_on: [build]}
 `;
 
-  test("asks in plaintext, submits encrypted, and receives what Go wrote", async () => {
+  test("asks in plaintext, submits over TLS, and receives what Go wrote", async () => {
     const [matches, submitted] = await submit(JOBSPEC, { at: mutual });
     expect(matches).toEqual({ matches: [cluster] });
     expect(submitted).toEqual({
@@ -190,7 +189,7 @@ tasks:
     expect(rest).toMatchObject({ jobs: {}, status: "REQUEST_JOBS_NORESULTS" });
   });
 
-  test("hears that nothing matches, and leaves clusters empty that do not", async () => {
+  test("learns that nothing matches, and gets no clusters", async () => {
     expect(await submit(JOBSPEC.replace("count: 1", "count: 2"))).toEqual([{ matches: [] }]);
     const known = [
       { name: cluster, token: keys.token },
@@ -201,7 +200,7 @@ tasks:
     expect(await receive()).toHaveLength(3);
   });
 
-  test("asks with a slot that holds nothing, and with nothing to run", async () => {
+  test("asks with an empty slot, and without a command", async () => {
     const slot = { type: "slot", count: 1, label: "echo" };
     const tasks = [{ replicas: 1, resources: "task-resources", command: ["echo"] }];
     const ask = async (nodes: number, more: object) => {
@@ -219,7 +218,7 @@ tasks:
     }
   });
 
-  test("is refused with the code UNKNOWN and that server's words", async () => {
+  test("is rejected with the code UNKNOWN and that server's message", async () => {
     const nodes = JSON.stringify(nodesJson(1, 1));
     const register = { name: "x", secret: site.registerSecret };
     const subsystem = { name: cluster, secret: keys.secret, subsystem: "io", nodes };
@@ -272,7 +271,7 @@ tasks:
   const sorted = (accepts: readonly Line[]): readonly number[] =>
     accepts.flatMap(({ accepted }) => accepted ?? []).toSorted((a, b) => a - b);
 
-  test("receives more than fits one answer in parts, each job once and whole", async () => {
+  test("receives more than fits one answer in parts, each job once and complete", async () => {
     const ids = [
       ...idsOf(await submit(large(1_300_000))),
       ...idsOf(await submit(large(500_000), { copies: 20 })),
@@ -296,7 +295,7 @@ tasks:
     expect(lines.at(-1)?.status).toBe("REQUEST_JOBS_NORESULTS");
   });
 
-  test("is one of four that receive, and who accepts first has all", async () => {
+  test("is one of four that receive, and the first that accepts has all", async () => {
     const ids = idsOf(await submit(JOBSPEC, { copies: 20 }));
     const lines = await receive({ receivers: 4 });
     const told = lines.filter(({ status }) => status === "REQUEST_JOBS_SUCCESS");
@@ -312,7 +311,7 @@ tasks:
     expect([taken.length, others.length, accepts.length]).toEqual([1, 3, 4]);
   });
 
-  test("is one of four that accept job by job: each job has one taker", async () => {
+  test("is one of four that accept job by job: each job goes to one", async () => {
     const ids = idsOf(await submit(JOBSPEC, { copies: 20 }));
     const lines = await receive({ receivers: 4, oneByOne: true });
     const accepts = lines.filter(({ accepted }) => accepted !== undefined);

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rainbowPython, type RainbowPython } from "./support/rainbow-python.ts";
 import { IO, nodesJson, RainbowSite } from "./support/rainbow-site.ts";
 
-// rainbow-scheduler 0.0.16 from PyPI, unchanged, against a real server: each test goes on where the
-// one before has ended.
+// rainbow-scheduler 0.0.16 from PyPI, unchanged, against a real server: each test continues where the one before has ended.
 let site: RainbowSite;
 let python: RainbowPython;
 let config = "";
@@ -45,7 +44,7 @@ describe("rainbow-scheduler 0.0.16", () => {
     expect((await register()).returned).toEqual({ status: "REGISTER_EXISTS" });
   });
 
-  test("adds a subsystem, and tells a state as a dictionary and from a file", async () => {
+  test("adds a subsystem, and sends a state as a dictionary and from a file", async () => {
     const io = site.file("io.json", IO);
     const add = () =>
       call("register_subsystem", { cluster: "keebler", subsystem: "io", secret, nodes: io });
@@ -108,7 +107,7 @@ describe("rainbow-scheduler 0.0.16", () => {
     expect(jobs.jobs[0]?.spec.name).toBe("twice");
   });
 
-  test("only asks, and hears that nothing matches", async () => {
+  test("only asks, and learns that nothing matches", async () => {
     const asked = await call("submit_job", { command: "hostname", satisfy_only: true });
     expect(asked.returned).toEqual({ clusters: ["keebler"], cluster: "", status: 1, ...totals });
     const none = await call("submit_job", { command: "hostname", nodes: 4 });

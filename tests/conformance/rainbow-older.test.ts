@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rainbowPython } from "./support/rainbow-python.ts";
 import { nodesJson, RainbowSite } from "./support/rainbow-site.ts";
 
-// Releases of rainbow-scheduler from PyPI that speak older generations of the wire.
+// Releases of rainbow-scheduler from PyPI with older generations of the wire.
 let site: RainbowSite;
 beforeAll(async () => {
   site = new RainbowSite();
@@ -24,7 +24,7 @@ for (const version of ["0.0.0", "0.0.1"]) {
     }, 300_000);
     const call = (method: string, request: object) => python.stubs(site.rainbow, method, request);
 
-    test("tries the server, registers by name alone and submits a command", async () => {
+    test("sends its first requests, registers by name alone and submits a command", async () => {
       expect((await call("Serial", HELLO)).returned).toEqual(ANSWER);
       expect((await call("Stream", [HELLO, HELLO])).returned).toEqual([
         { ...ANSWER, message_count: "1", messages_processed: "1" },
@@ -50,7 +50,7 @@ for (const version of ["0.0.0", "0.0.1"]) {
         "request denied",
       );
 
-      // The very first release knows no secret, and nothing to receive with.
+      // The very first release has no secret, and cannot receive.
       expect(secret !== undefined).toBe(version !== "0.0.0");
       if (secret === undefined) return;
       const { jobid } = submitted.returned as { jobid: number };

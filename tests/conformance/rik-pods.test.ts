@@ -74,7 +74,7 @@ function describePods(): void {
     return id;
   }
 
-  test("an agent that starts containers runs them, and REST users and controllers see how they end", async () => {
+  test("an agent that starts containers runs them, and REST users and controllers see their ends", async () => {
     site = new RikSite();
     await site.startRik();
     await site.startAgent("a1", "--cpu", "4", "--resource", "instances=50");
@@ -115,7 +115,7 @@ function describePods(): void {
     });
   }, 200_000);
 
-  test("workers of rik get instances and nothing else; agents get no Functions", async () => {
+  test("workers of rik get only instances; agents get no Functions", async () => {
     site = new RikSite();
     await site.startRik();
     const worker = await site.worker("w", "-cpus", "64");
@@ -134,7 +134,7 @@ function describePods(): void {
     await rest("instances.create", { workload_id: id, name: "f-one" });
     const jobs = (await site.client.listJobs({ filter: {}, pageSize: 10 })).jobs;
     const job = jobs.find(({ spec }) => spec?.name === "f-one")?.id ?? "";
-    expect((await site.run("explain", job)).stdout).toContain("starts no Functions");
+    expect((await site.run("explain", job)).stdout).toContain("cannot run Functions");
     expect(await shown("f-one")).toMatchObject({ status: "Pending" });
   }, 200_000);
 }

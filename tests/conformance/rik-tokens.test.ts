@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { HpackDecoder } from "../../src/api/grpc/user-part/hpack-decoder.ts";
+import { HpackDecoder } from "../../src/lib/http2/hpack-decoder.ts";
 import { limits } from "../../src/limits.ts";
 import { RikSite, rikPrograms, STATUS } from "./support/rik.ts";
 
-// Duty D of rik's scheduler: the user part of the URL that rik's programs dial is in `:authority` of every call.
+// Duty D of rik's scheduler: the user part of the URL that rik's programs use is in `:authority` of every call.
 const { running, terminated } = STATUS;
 const SECRET = "a-secret-of-the-cluster";
 
@@ -61,7 +61,7 @@ test("D: workers and controllers with tokens work, are distinguished, and are re
   expect(named.get("one")).toMatchObject({ submittedBy: "rik:web", cancelledBy: "rik:web" });
   expect(named.get("two")).toMatchObject({ submittedBy: "rik:shop" });
 
-  // Another controller of the same name goes on where the last one was killed.
+  // Another controller of the same name continues where the last one was killed.
   await shop.running.end("SIGKILL");
   const again = await site.controllerAs(await userOf("controller", "shop"));
   await again.told("two", running);
@@ -69,7 +69,7 @@ test("D: workers and controllers with tokens work, are distinguished, and are re
   expect(edge.of("ended")).toEqual([]);
 });
 
-describe("D: nobody works", () => {
+describe("D: no caller is accepted", () => {
   const refused = async (user: string, host: string) => site.tryWorkerAs(user, host).until("ended");
   const wrong = (name: string) => ({
     code: "Unauthenticated",
@@ -118,7 +118,7 @@ const fields = fc.array(fc.record({ Name: name, Value: value, Sensitive: fc.bool
 });
 const tableSize = fc.option(fc.constantFrom(0, 100, 4_096), { nil: undefined, freq: 4 });
 
-test("headers that Go encodes, with its table and Huffman codes, are decoded as they were", async () => {
+test("headers encoded by Go, with its table and Huffman codes, decode correctly", async () => {
   const program = join(await rikPrograms(), "headers");
   const blocks = fc.sample(fc.record({ fields, tableSize }), 500);
   const input = blocks.map((block) => JSON.stringify(block)).join("\n");

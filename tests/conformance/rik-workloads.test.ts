@@ -2,11 +2,11 @@ import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { rikPrograms, RikSite, STATUS } from "./support/rik.ts";
 
-// What REST users of rik see of workloads, over real processes: docs/coming-from/rik.md. `src/api/rik/rest` has each route's shapes.
+// Workloads as REST users of rik see them, with real processes: docs/coming-from/rik.md. `src/api/rik/rest` tests the shapes of each route.
 
 beforeAll(async () => void (await rikPrograms()), 300_000);
 
-// Tests wait most of their time: each has a server of its own, and they run side by side.
+// Tests wait most of the time: each has its own server, and they run in parallel.
 const withSite =
   (body: (site: RikSite) => Promise<void>): (() => Promise<void>) =>
   async () => {
@@ -22,7 +22,7 @@ const withSite =
 const TOTAL = 100;
 const PATIENCE_MS = 90_000;
 
-/** As curl does it. */
+/** Like curl. */
 async function call<T = unknown>(site: RikSite, route: string, body?: object): Promise<T> {
   const url = `http://${site.rest}/api/v0/${route}`;
   const post = { method: "POST", body: JSON.stringify(body) };
@@ -48,7 +48,7 @@ const pod = (image: string): object => ({
   spec: { containers: [{ name: "main", image, resources: { requests: { cpu: "50m" } } }] },
 });
 
-/** How many run on each node, and of which images. */
+/** The number of running instances on each node, and their images. */
 async function census(
   site: RikSite,
 ): Promise<{ running: number; nodes: Map<string, number>; images: string }> {
@@ -102,7 +102,7 @@ test.concurrent(
     await untilAll("all to run on both", ({ nodes }) => nodes.size === 2);
     const { nodes } = await census(site);
     const [onBig = 0, onSmall = 0] = [nodes.get("rik-big"), nodes.get("rik-small")];
-    // By capacity: 50 thousandths of a processor each, so that the small one has room for 40.
+    // By capacity: 50 thousandths of a processor each, so that 40 fit on the small one.
     expect(onSmall).toBeLessThanOrEqual(40);
     expect(onBig).toBeGreaterThan(onSmall);
     expect(onSmall).toBeGreaterThan(10);
@@ -111,7 +111,7 @@ test.concurrent(
     await untilAll("all to run on one", (now) => now.nodes.get("rik-big") === TOTAL);
     await watcher.prints(/(rik-small was lost)/);
 
-    // One that fails stops at once, and is undone.
+    // A rollout that fails stops at once, and is undone.
     const update = { id, max_unavailable: 25, min_ready_ms: 0 };
     await rest("workloads.update", { ...update, max_unavailable: 1, value: pod("broken:1") });
     const status = () => rest<Status>(`workloads.status/${id}`);
@@ -153,7 +153,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "A11: a Function is sent with a port of its own, one for each instance",
+  "A11: a Function is sent with its own port, one for each instance",
   withSite(async (site) => {
     const rest = <T = unknown>(route: string, body?: object) => call<T>(site, route, body);
     const worker = await site.worker("functions");
@@ -185,7 +185,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "A10: a worker that is frozen is noticed by pings, and what it had is placed again",
+  "A10: pings detect a frozen worker, and its instances are placed again",
   withSite(async (site) => {
     const frozen = await site.worker("frozen");
     const controller = await site.controller();

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type RikProgram, RikSite, STATUS } from "./support/rik.ts";
 
-// rik's own programs cannot be had as packages. These are ours, in Go, and do the same on the wire. Each test names the duty
-// of rik's scheduler that it holds the door to: A towards workers, B towards controllers.
+// rik's own programs are not available as packages. These are ours, in Go, with the same behaviour on the wire. Each test names the duty of
+// rik's scheduler that it checks: A towards workers, B towards controllers.
 const { running, failed, terminated, creating, destroying } = STATUS;
 
 let site: RikSite;
@@ -11,14 +11,14 @@ beforeAll(async () => {
   site = new RikSite();
   await site.startRik();
 }, 300_000);
-// One that fails leaves nothing for the next.
+// A failed test leaves nothing for the next.
 afterEach(() => site.clear(), 120_000);
 afterAll(() => site.close());
 
 const kill = (program: RikProgram): Promise<number | null> => program.running.end("SIGKILL");
 
 describe("a worker", () => {
-  test("A1, A4, A5, A8: registers, beats, and is sent what riklet can read", async () => {
+  test("A1, A4, A5, A8: registers, sends heartbeats, and receives messages that riklet can read", async () => {
     const worker = await site.worker("one", "-odd"); // sends invalid messages first
     await site.nodesAre(1);
     const controller = await site.controller();
@@ -39,7 +39,7 @@ describe("a worker", () => {
     await controller.told("a5", terminated);
   });
 
-  test("A2: no host name and a live duplicate are refused, a dead one makes way", async () => {
+  test("A2: a worker without a host name and a live duplicate are refused, a dead one is replaced", async () => {
     const nameless = site.tryWorker("");
     expect(await nameless.until("ended")).toMatchObject({
       code: "FailedPrecondition",
@@ -76,7 +76,7 @@ describe("a worker", () => {
     await controller.told("a3", terminated);
   });
 
-  test("A6: is never sent an image without a tag; the controller hears why", async () => {
+  test("A6: never receives an image without a tag; the controller receives the reason", async () => {
     const worker = await site.worker("tagged");
     const controller = await site.controller();
     const definition = JSON.stringify({
@@ -109,7 +109,7 @@ describe("a worker", () => {
   });
 });
 
-describe("a worker that is gone", () => {
+describe("a lost worker", () => {
   test("A9: gets no destroy: its instances are placed again, end once, and no other worker gets one", async () => {
     const first = await site.worker("owner");
     await site.nodesAre(1);
@@ -161,7 +161,7 @@ describe("a controller", () => {
     await controller.told("b1-odd", terminated);
   });
 
-  test("B3, B4, B10: hears of its own instances, by the name scheduler, and of an end once", async () => {
+  test("B3, B4, B10: receives statuses of its own instances, from the name scheduler, and an end once", async () => {
     const worker = await site.worker("b3");
     const [one, two] = [await site.controller(), await site.controller()];
     await one.create("mine");
@@ -181,7 +181,7 @@ describe("a controller", () => {
     await two.told("yours", terminated);
   });
 
-  test("B5: hears of all workers, with addresses that it can read", async () => {
+  test("B5: receives all workers, with addresses that it can parse", async () => {
     const worker = await site.worker("early");
     const controller = await site.controller();
     const told = await controller.until("worker", { id: "early" });
@@ -191,7 +191,7 @@ describe("a controller", () => {
     await controller.until("worker", { id: "early", status: terminated });
   });
 
-  test("B6, B9: that comes back receives the status of its instances, and the ends that it missed", async () => {
+  test("B6, B9: that reconnects receives the status of its instances, and the ends that it missed", async () => {
     const worker = await site.worker("b6");
     const controller = await site.controller();
     const definition = (name: string): string =>
@@ -218,7 +218,7 @@ describe("a controller", () => {
     await back.told("stays", terminated);
   });
 
-  test("that does not read does not hold up others", async () => {
+  test("that does not read does not delay others", async () => {
     await site.worker("b-slow", "-quiet");
     const frozen = await site.controller("-frozen");
     const other = await site.controller("-quiet");
@@ -238,7 +238,7 @@ describe("under load", () => {
     expect(ended).toMatchObject({ done: true, told: 10_000, failed: 0 });
   }, 200_000);
 
-  test("1,000 workers are served at once, and instances that request nothing run on all alike", async () => {
+  test("1,000 workers are served at once, and instances that request nothing are spread evenly", async () => {
     await site.worker("w", "-count", "1000", "-one-stream", "-quiet");
     await site.nodesAre(1_000);
     const controller = await site.controller("-quiet");
@@ -252,7 +252,7 @@ describe("under load", () => {
 });
 
 describe("a server that is killed", () => {
-  test("B8: loses nothing; a controller that hears nothing any more is woken", async () => {
+  test("B8: loses nothing; a controller that receives nothing any more is restarted", async () => {
     let worker = await site.worker("b8");
     const controller = await site.controller("-agent", "tonic/0.8.3");
     await controller.create("before");

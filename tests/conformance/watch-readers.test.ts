@@ -10,7 +10,7 @@ import { Site, type Running } from "../support/busbar.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { rainbowPython } from "./support/rainbow-python.ts";
 
-// Programs that others wrote read compressed watches of a real server as the events come.
+// Third-party programs read compressed watches of a real server as the events arrive.
 const script = (name: string): string => fileURLToPath(new URL(`watch/${name}`, import.meta.url));
 const MANY = 2_000;
 
@@ -29,7 +29,7 @@ const submit = async (count: number): Promise<void> => {
   await site.client.submitJobs({ jobs: Array.from({ length: count }, () => ({ spec })) });
 };
 
-/** Each step is seen before the next one is made. */
+/** Each step is seen before the next one happens. */
 async function seesEachStep(count: () => number): Promise<void> {
   let want = 0;
   for (const step of [1, 1, MANY, 1, MANY]) {
@@ -43,7 +43,7 @@ async function seesEachStep(count: () => number): Promise<void> {
 const start = (program: string, ...args: string[]): Running =>
   site.startProgram(args, { program, env: { no_proxy: "*" } });
 
-test("curl --compressed shows each event before the next one is made", async () => {
+test("curl --compressed shows each event before the next one happens", async () => {
   const curl = start("curl", "-isSN", "--compressed", `${site.http}/v1/watch`);
   await curl.prints(/event: sync/);
   expect(curl.output.toLowerCase()).toContain("content-encoding: gzip");
@@ -51,7 +51,7 @@ test("curl --compressed shows each event before the next one is made", async () 
   await curl.end("SIGTERM");
 });
 
-test("curl without it gets the events as they are", async () => {
+test("curl without it gets the events uncompressed", async () => {
   const curl = start("curl", "-isSN", `${site.http}/v1/watch`);
   await curl.prints(/event: sync/);
   expect(curl.output.toLowerCase()).not.toContain("content-encoding");

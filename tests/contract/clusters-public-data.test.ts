@@ -16,7 +16,7 @@ import {
 import { aPlane, type TestPlane } from "../../src/testing/plane.ts";
 import { silentLogger } from "../../src/testing/silent-logger.ts";
 
-/** Files that others have published, by the command line and over the wire, as they are. */
+/** Published files of others, unchanged, by the command line and over the wire. */
 const data = fileURLToPath(new URL("../../../shared/data/", import.meta.url));
 const isThere = existsSync(join(data, "rainbow"));
 const skipped = isThere ? "" : " (skipped: ../shared/data is not there)";
@@ -43,7 +43,7 @@ async function busbar(...argv: string[]) {
 describe.skipIf(!isThere)(`rainbow's scheduler example${skipped}`, () => {
   const file = (name: string): string => join(scheduler, name);
 
-  test("registered, with its subsystem and state, can run its jobs, and cannot without", async () => {
+  test("with its subsystem and state can run its jobs, and cannot without", async () => {
     const graph = file("cluster-nodes.json");
     expect((await busbar("cluster", "register", "--name", "blue", "--graph", graph)).stdout).toBe(
       "cluster blue registered: 1 cluster, 36 core, 3 node, 1 rack, 3 socket\n",
@@ -66,7 +66,7 @@ describe.skipIf(!isThere)(`rainbow's scheduler example${skipped}`, () => {
     });
   });
 
-  test("rules see the state and the parameter of the jobspec", async () => {
+  test("rules use the state and the parameter of the jobspec", async () => {
     const config = parse(readFileSync(file("rainbow-selection-config.yaml"), "utf8")) as {
       scheduler: { algorithms: { selection: { options: { priorities: string } } } };
     };
@@ -91,7 +91,7 @@ describe.skipIf(!isThere)(`rainbow's scheduler example${skipped}`, () => {
     expect(await ask(JSON.stringify([{ priority: 1, steps }]))).toContain("selects none\nnot blue");
   });
 
-  test("the ranges that are valid match, the others do not", async () => {
+  test("valid ranges match, the others do not", async () => {
     const range = join(data, "rainbow/match-algorithms/range");
     await busbar("cluster", "delete", "blue");
     await busbar("cluster", "register", "green", "--graph", join(range, "cluster-nodes.json"));
@@ -140,7 +140,7 @@ async function countsOf(fleet: readonly Fleet[], wanted: Readonly<Record<string,
 }
 
 describe("the lammps experiment over the wire", () => {
-  test("48 clusters as we generate them", async () => {
+  test("48 generated clusters", async () => {
     const fleet = lammpsClusters().map(({ graph, subsystems }, at) => ({
       name: `cluster-${at}`,
       graph: JSON.stringify(graph),
@@ -152,7 +152,7 @@ describe("the lammps experiment over the wire", () => {
     expect(counts).toEqual(lammpsMatches.map(([, count]) => count));
   });
 
-  test.skipIf(!isThere)(`48 clusters as they were published${skipped}`, async () => {
+  test.skipIf(!isThere)(`48 published clusters${skipped}`, async () => {
     const folder = join(data, "lammps/clusters");
     const read = (...path: string[]): string => readFileSync(join(folder, ...path), "utf8");
     const names = readdirSync(folder).filter((name) => name.startsWith("cluster-"));

@@ -22,7 +22,7 @@ import { AppError } from "../../src/lib/errors.ts";
 import { limits } from "../../src/limits.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 
-/** What real shells make of the script is what counts. */
+/** Real shells run the script. */
 
 let directory = "";
 let children: ChildProcess[] = [];
@@ -44,7 +44,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Begins the jobspec in a session of its own, as the process executor does. */
+/** Begins the jobspec in its own session, like the process executor. */
 function begin(jobspec: string, shell: string, env: Readonly<Record<string, string>> = {}) {
   const path = join(directory, "script");
   writeFileSync(path, toDriverScript(parseJobspec(jobspec)));
@@ -78,7 +78,7 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
   const run = (jobspec: string, env?: Readonly<Record<string, string>>) =>
     begin(jobspec, shell, env).ended;
 
-  test("a task runs after those that it depends on, each under its name", async () => {
+  test("a task runs after its dependencies, each under its name", async () => {
     const outcome = await run(`${HEAD}tasks:
 - {name: c, local: true, depends_on: [b], command: ${sh("cat $HERE/file; echo end")}}
 - {name: b, resources: r, depends_on: [a], command: ${sh("echo b >>$HERE/file; printf open; echo bad >&2")}}
@@ -91,14 +91,14 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
     expect(readdirSync(directory).sort()).toEqual(["file", "script"]);
   });
 
-  test("one process alone writes as it goes, and nothing is said of its name", async () => {
+  test("a single process writes directly, without a name prefix", async () => {
     const one = `${HEAD}tasks: [{resources: r, command: ${sh("echo out; echo err >&2; exit 7")}}]`;
     expect(await run(one)).toEqual({ code: 7, stdout: "out\n", stderr: "err\n" });
     expect(readdirSync(directory)).toEqual(["script"]);
   });
 
-  test("what does not wait for each other runs side by side", async () => {
-    // Each is stuck until the other is there.
+  test("independent tasks run in parallel", async () => {
+    // Each waits for the other.
     const { code, stdout } = await run(`${HEAD}tasks:
 - {name: make, local: true, command: ${sh("mkfifo $HERE/f $HERE/g")}}
 - {name: x, resources: r, depends_on: [make], command: ${sh("echo from x >$HERE/f; cat $HERE/g")}}
@@ -108,7 +108,7 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
     expect(stdout).toContain("== y\nfrom x\n");
   });
 
-  test("all processes of a task and of its copies know which they are", async () => {
+  test("all processes of a task and of its copies know their indexes", async () => {
     const { code, stdout } = await run(
       `${HEAD}tasks: [{name: t, resources: two, replicas: 2, command: ${sh('echo "i=$BUSBAR_ARRAY_INDEX"')}}]`,
     );
@@ -118,7 +118,7 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
     );
   });
 
-  test("more than may run at once take turns", async () => {
+  test("more than the limit take turns", async () => {
     const count = limits.jobspecProcessesAtOnceMax * 2 + 3;
     const { code, stdout } = await run(
       `${HEAD}tasks: [{name: t, resources: r, replicas: ${count}, command: ${sh("mkdir $HERE/d$BUSBAR_ARRAY_INDEX; [ $(ls $HERE/tasks.*/*.out | wc -l) -le 16 ] || echo many")}}]`,
@@ -127,7 +127,7 @@ describe.each(["/bin/dash", "/bin/bash"])("by %s", (shell) => {
     expect(readdirSync(directory).filter((name) => /^d\d+$/.test(name))).toHaveLength(count);
   });
 
-  test("a failure skips what depends on it, and the rest goes on", async () => {
+  test("a failure skips its dependents, and the rest continues", async () => {
     const { code, stdout, stderr } = await run(`${HEAD}tasks:
 - {name: bad, resources: r, replicas: 2, command: ${sh("exit $((BUSBAR_ARRAY_INDEX * 3))")}}
 - {name: next, resources: r, depends_on: [bad], command: [echo, no]}
@@ -147,14 +147,14 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     ]);
   });
 
-  test("the code is that of the first that failed", async () => {
+  test("the exit code is that of the first failure", async () => {
     const { code } = await run(`${HEAD}tasks:
 - {name: slow, local: true, command: ${sh("until [ -e $HERE/ran ]; do sleep 0.02; done; while ls $HERE/tasks.*/1.0.out; do sleep 0.02; done; exit 4")}}
 - {name: fast, local: true, command: ${sh("touch $HERE/ran; exit 9")}}`);
     expect(code).toBe(9);
   });
 
-  test("every word, name and variable arrives as it was written", async () => {
+  test("every word, name and variable arrives unchanged", async () => {
     const hard = ["it's", "$HOME `id` \\", "a;b|c&d", "", "*", "new\nline", '"', "~", "-n", "é 漢"];
     tool("show", 'for word in "$@"; do printf "<%s>" "$word"; done; echo');
     const { code, stdout } = await run(
@@ -179,7 +179,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     );
   });
 
-  test("nothing of the script reaches those it runs", async () => {
+  test("the commands see nothing of the script", async () => {
     const env = { busbar_directory: "mine", busbar_code: "x", busbar_stop: "7" };
     const { code, stdout } = await run(
       `${HEAD}tasks: [{name: a, local: true, command: ${sh("ls /proc/self/fd | grep -x '[89]'; env | grep -c ^BUSBAR_ARRAY")}}, {name: b, local: true, command: [cat]}]`,
@@ -234,7 +234,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(143);
     expect(stdout).toContain("== a\nstarted\nstopped\n");
-    expect(stderr).not.toContain("busbar_"); // what shells say of children that were killed
+    expect(stderr).not.toContain("busbar_"); // messages of shells about killed children
     expect(existsSync(join(directory, "c"))).toBe(false);
     expect(sessionOf(pid)).toEqual([]);
     expect(readdirSync(directory).filter((name) => name.startsWith("tasks"))).toEqual([]);
@@ -246,14 +246,14 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
       shell,
     );
     await eventually(() => existsSync(join(directory, "a")), { what: "a to run" });
-    // Stopped first: none may tell of another's death.
+    // Stopped first: none may report another's death.
     const others = sessionOf(pid).filter((each) => each !== pid);
     for (const signal of ["SIGSTOP", "SIGKILL"]) for (const each of others) send(each, signal);
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([137, expect.stringMatching(/\d processes were killed\n/)]);
   });
 
-  test("what was built is used only when it is there", async () => {
+  test("a built file is used only when it exists", async () => {
     tool(
       "spack",
       `echo "spack $*"; [ "$1" = load ] || { [ -n "$FAIL" ] && exit 6; touch $HERE/ior-is-there; }`,
@@ -272,7 +272,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     });
   });
 
-  test("hundreds, in a row and beside each other", async () => {
+  test("hundreds, in sequence and in parallel", async () => {
     const tasks = Array.from({ length: 300 }, (_, at) => ({
       name: `t${at}`,
       local: true,
@@ -284,7 +284,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
   });
 });
 
-test("of any document the scripts are ones that a shell can read", () => {
+test("the scripts of any document are valid for a shell", () => {
   let valid = 0;
   fc.assert(
     fc.property(document, (each) => {
@@ -301,7 +301,7 @@ test("of any document the scripts are ones that a shell can read", () => {
   expect(valid).toBeGreaterThan(20);
 });
 
-/** What is refused has none. */
+/** A rejected document has none. */
 function scriptsOf(jobspec: Jobspec): readonly string[] {
   try {
     const steps = toFluxSteps(jobspec).filter(({ launch }) => launch === "once");
@@ -320,7 +320,7 @@ function send(pid: number, signal: string): void {
   }
 }
 
-/** The processes of a session that still run. */
+/** The live processes of a session. */
 function sessionOf(session: number): readonly number[] {
   return readdirSync("/proc").flatMap((name) => {
     try {

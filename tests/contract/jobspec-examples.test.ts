@@ -8,7 +8,7 @@ import { describeProblem } from "../../src/core/jobspec/read/problems.ts";
 import { toBusbarJobs } from "../../src/core/jobspec/write/to-busbar.ts";
 import { toNextgen } from "../../src/core/jobspec/write/to-nextgen.ts";
 
-/** Jobspecs that others have published. */
+/** Published jobspecs of others. */
 const data = fileURLToPath(new URL("../../../shared/data/", import.meta.url));
 const isThere = existsSync(join(data, "jobspec"));
 
@@ -52,7 +52,7 @@ describe.skipIf(!isThere)(
     });
 
     for (const file of files.filter((each) => !each.endsWith(WRONG))) {
-      test(`${relative(data, file)} is read, and means the same as nextgen`, () => {
+      test(`${relative(data, file)} is read, and equals its nextgen form`, () => {
         const jobspec = parseJobspec(readFileSync(file, "utf8"));
         const again = parseJobspec(JSON.stringify(toNextgen(jobspec)));
         expect(paths(again.items)).toEqual(paths(jobspec.items));
@@ -86,7 +86,7 @@ describe.skipIf(!isThere)(
       expect(types).toEqual([["gpu"], ["core"]]);
     });
 
-    test("a requirement written with value is one, not nothing", () => {
+    test("a requirement written with value counts", () => {
       const jobspec = parseJobspec(
         read("jobspec/examples-nextgen/examples/hello-world-jobspec.yaml"),
       );
@@ -98,7 +98,7 @@ describe.skipIf(!isThere)(
       ]);
     });
 
-    test("every field of the lammps jobs may be met by a vertex of its own", () => {
+    test("each field of the lammps jobs may be met by a different vertex", () => {
       const [folder = ""] = readdirSync(join(data, "lammps/jobspecs"));
       const [file = ""] = readdirSync(join(data, "lammps/jobspecs", folder));
       const jobspec = parseJobspec(read(join("lammps/jobspecs", folder, file)));

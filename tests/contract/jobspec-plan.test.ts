@@ -8,12 +8,12 @@ import { parseJobspec } from "../../src/core/jobspec/read/parse.ts";
 import { plan, toScript } from "../../src/core/jobspec/plan/plan.ts";
 import { toBusbarJobs } from "../../src/core/jobspec/write/to-busbar.ts";
 
-/** Plans are lines for a shell: what a real one makes of them is what counts. */
+/** Plans are lines for a shell: a real one runs them. */
 
 let directory = "";
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "busbar-plan-"));
-  // Stand-ins that write down how they are called, answer with an id, and run batch scripts.
+  // Stand-ins that record their calls, answer with an id, and run batch scripts.
   const record = `for word in "$(basename "$0")" "$@"; do printf '%s\\0' "$word"; done >>"$CALLS"; printf '\\n\\0' >>"$CALLS"`;
   const ids = `n=$(cat "$COUNT" 2>/dev/null || echo 0); n=$((n + 1)); echo $n >"$COUNT"; echo id$n`;
   const files = {
@@ -40,7 +40,7 @@ const run = (script: string): string =>
   execFileSync("/bin/sh", ["-c", script], {
     cwd: directory,
     env: environment(),
-    stdio: ["ignore", "pipe", "inherit"], // bash takes a socket there for a login from afar
+    stdio: ["ignore", "pipe", "inherit"], // bash treats a socket there as a remote login
   }).toString();
 
 /** How the schedulers' commands were called. */
@@ -57,7 +57,7 @@ const ONE = "version: 1\nresources: {r: {type: node, count: 1, with: [{type: cor
 const HARD = ["it's", "$HOME `id` \\", "a;b|c&d", "", "*", "new\nline", '"', "~", "-n", "A=b", "é"];
 
 describe("processes", () => {
-  test("every word arrives as it was written", () => {
+  test("every word arrives unchanged", () => {
     const words = fc.array(fc.oneof(fc.constantFrom(...HARD), fc.string()), { maxLength: 5 });
     fc.assert(
       fc.property(words, fc.constantFrom(...HARD), (each, value) => {
@@ -84,7 +84,7 @@ describe("processes", () => {
     expect(run(script)).toBe("a\\nb\n");
   });
 
-  test("in order, in its directory, with its variables, as often as asked; a failure ends it", () => {
+  test("in order, in its directory, with its variables, as often as requested; a failure ends it", () => {
     const text = `${ONE}attributes: {environment: {WHO: me}}
 tasks:
 - {name: c, command: [sh, -c, "exit 3"], resources: r, depends_on: [b]}
@@ -102,7 +102,7 @@ tasks:
     expect(status).toBe(3);
   });
 
-  test("a directory that is not there ends it, also for several copies", () => {
+  test("a missing directory ends it, also for several copies", () => {
     const text = `${ONE}tasks: [{command: [show, x], resources: r, replicas: 2, attributes: {cwd: /nowhere}}]`;
     const script = toScript(plan(parseJobspec(text), "process"));
     const { stdout, status } = spawnSync("/bin/sh", ["-c", script], { env: environment() });
@@ -142,7 +142,7 @@ task:
   const scriptOf = (steps: string): string =>
     toBusbarJobs(parseJobspec(text(steps))).jobs[0]?.spec.script ?? "";
 
-  test("files are written as they are and run where they were written", () => {
+  test("files are written unchanged and run where they were written", () => {
     const output = run(
       scriptOf(`[{step: write, filename: "it's a.sh", executable: true},
         {step: set, key: stage, value: "sub dir"}, {step: submit, filename: "it's a.sh"}, {step: write, filename: b},
@@ -199,7 +199,7 @@ test("flux: copies whose words have braces are submitted one by one", () => {
   ]);
 });
 
-test("flux: groups are batches, ids are passed on, nothing is lost in quotes", () => {
+test("flux: groups are batches, ids are passed on, quoting loses nothing", () => {
   const script = toScript(plan(parseJobspec(WORKFLOW), "flux"));
   const common = ["--time-limit=5400s", "--env=A=1,2 'x' $$B"];
   const wide = ["--nodes=2", "--ntasks=4", "--cores-per-task=3"];
@@ -289,7 +289,7 @@ test("flux: groups are batches, ids are passed on, nothing is lost in quotes", (
   ]);
 });
 
-test("slurm: groups are taken apart, each task is an sbatch", () => {
+test("slurm: groups are split, each task is an sbatch", () => {
   const script = toScript(plan(parseJobspec(WORKFLOW), "slurm"));
   const parsable = ["sbatch", "--parsable"];
   const wide = [

@@ -10,7 +10,7 @@ export interface TaskCase {
   readonly starts: readonly LedgerLine[];
   readonly ends: readonly LedgerLine[];
   readonly nodesMayBeLost: boolean;
-  /** Of the job it waits for; undefined: it waits for none. */
+  /** The state of the job it depends on; undefined: it depends on none. */
   readonly awaited?: JobFacts | undefined;
 }
 
@@ -60,13 +60,13 @@ function isCancelAsked({ plan, task, cancelAsked }: TaskCase): boolean {
   return cancelAsked && (plan.cancel?.index ?? task.index) === task.index;
 }
 
-/** What the server counts as an end of the script itself must be one. */
+/** An end that the server attributes to the script must be one. */
 function* checkEnds({ ends }: TaskCase, attempt: number): Generator<string> {
   const count = ends.filter((line) => line.attempt === attempt).length;
   if (count !== 1) yield `attempt ${attempt} came to its end ${count} times`;
 }
 
-/** Earlier attempts failed as the script does, or their node was lost: nothing else explains them. */
+/** Earlier attempts failed like the script, or their node was lost: nothing else explains them. */
 function* checkPast(one: TaskCase, past: TaskFacts["past"][number]): Generator<string> {
   const { attempt, exitCode, reason } = past;
   if (/^lost: node \S+ was lost$/.test(reason)) {

@@ -66,8 +66,8 @@ const later = aTask("5", { startedAtMs: 5, endedAtMs: 6 });
 const skipped = aTask("6", { state: "skipped", attempt: 0, node: "", startedAtMs: 0 });
 
 /**
- * A world where all is well: one job that succeeds, one that does so at last, one that fails, one
- * that ran after the first, and one that waited in vain for it to fail.
+ * A correct world: one job that succeeds, one that succeeds after retries, one that fails, one that ran after the first, and one that
+ * waited in vain for it to fail.
  */
 function aWorld(nodesMayBeLost = false): World {
   const jobs = [
@@ -249,7 +249,7 @@ const mutations: readonly [name: string, mutate: (world: World) => void, want: R
 ];
 
 describe("the checkers of the crash rounds", () => {
-  test("find nothing wrong where all is well", () => {
+  test("find nothing wrong in a correct world", () => {
     expect(check(aWorld())).toEqual([]);
     expect(check(aWorld(true))).toEqual([]);
   });
@@ -265,7 +265,7 @@ describe("the checkers of the crash rounds", () => {
   });
 
   for (const [name, mutate, want] of mutations) {
-    test(`see ${name}`, () => {
+    test(`detect ${name}`, () => {
       const world = aWorld();
       mutate(world);
       expect(check(world).join("\n")).toMatch(want);

@@ -6,13 +6,13 @@ import { indexesOf, type PlannedJob } from "./planned-job.ts";
 /** One job of the load and the answer that its client received. */
 export interface Submitted {
   readonly plan: PlannedJob;
-  /** Every id an answer named for this key; none: never acknowledged. */
+  /** Every id that an answer named for this key; none: never acknowledged. */
   readonly ids: ReadonlySet<string>;
-  /** The client asked to cancel it, whether or not an answer came. */
+  /** The client sent a cancel, whether or not an answer came. */
   readonly cancelAsked: boolean;
 }
 
-/** All that was seen of a world from outside: what clients, tasks and the server say. */
+/** All observations of a world from outside: from clients, tasks and the server. */
 export interface Evidence {
   /** Nodes may be away for longer than `--node-lost-after`: only then may attempts be lost. */
   readonly nodesMayBeLost: boolean;
@@ -20,7 +20,7 @@ export interface Evidence {
   readonly jobs: readonly JobFacts[];
   /** Read again, after one more kill of the server. */
   readonly jobsLater: readonly JobFacts[];
-  /** Tasks as they were when a watcher saw them end, in the middle of it all. */
+  /** Tasks at the time a watcher saw them end, during the rounds. */
   readonly seenEnded: ReadonlyMap<string, TaskFacts>;
   readonly ledger: Ledger;
 }
@@ -32,7 +32,7 @@ export const taskKey = (task: { readonly jobId: string; readonly index: number }
 
 const attemptKey = (line: LedgerLine): string => `${taskKey(line)}#${line.attempt}`;
 
-/** Everything that is wrong, in words. */
+/** All mistakes, in words. */
 export function check(evidence: Evidence): string[] {
   return [
     ...checkSubmits(evidence),
@@ -60,7 +60,7 @@ function* checkSubmits({ submitted, jobs }: Evidence): Generator<string> {
   }
 }
 
-/** No attempt is executed twice, on whatever node, and none that the server does not know of. */
+/** No attempt is executed twice, on whatever node, and none that the server does not know. */
 function* checkLedger({ ledger, jobs }: Evidence): Generator<string> {
   const tasks = tasksByKey(jobs);
   const started = new Map<string, LedgerLine>();

@@ -14,11 +14,11 @@ const worlds = [
 ];
 
 for (const { name, rounds, seed, nodesMayBeLost } of worlds) {
-  const options = { timeout: 900_000, retry: 0 }; // no second try: what these rounds find is rare
+  const options = { timeout: 900_000, retry: 0 }; // no retry: these rounds find rare faults
   test(`${rounds} rounds of kill -9 under load: ${name}`, options, async () => {
     const report = await runCrash({ rounds, seed, nodesMayBeLost, print: quiet });
     expect(report.problems).toEqual([]);
-    // Else it has proved nothing.
+    // Otherwise it has proved nothing.
     expect(report.rounds).toBe(rounds);
     expect(report.tasks).toBeGreaterThan(5 * rounds);
     expect(report.seenEnded).toBeGreaterThan(report.tasks / 4);

@@ -14,7 +14,7 @@ import { World } from "./world.ts";
 export interface CrashOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Short: nodes that stay away are lost, and their tasks get new attempts. */
+  /** Short: disconnected nodes are lost, and their tasks get new attempts. */
   readonly nodesMayBeLost: boolean;
   readonly sabotage?: SabotageKind;
   readonly print: (line: string) => void;

@@ -25,7 +25,7 @@ function flipInLog(): void {
   writeFileSync(log, bytes);
 }
 
-/** One by one, so that each is a commit of its own. */
+/** One by one, so that each is a separate commit. */
 async function submitJobs(command: readonly string[]): Promise<number[]> {
   const ids: number[] = [];
   for (let count = 0; count < JOBS; count += 1) {
@@ -35,7 +35,7 @@ async function submitJobs(command: readonly string[]): Promise<number[]> {
   return ids;
 }
 
-test("a job row that is gone though its tasks are there: refused as damaged, with what to do", async () => {
+test("a missing job row whose tasks exist: refused as damaged, with what to do", async () => {
   site = new Site();
   const server = await site.startServer();
   await site.startAgent("a1", "--cpu", "2");
@@ -51,7 +51,7 @@ test("a job row that is gone though its tasks are there: refused as damaged, wit
   expect(again.output).toMatch(/busbar\.db is damaged: .*restore a backup .*busbar recover --data/);
 });
 
-test("a flipped bit in the log after kill -9: refused; accepted, no id comes twice", async () => {
+test("a flipped bit in the log after kill -9: refused; after acceptance no id is issued twice", async () => {
   site = new Site();
   const server = await site.startServer();
   const ids = await submitJobs(["true"]);
@@ -77,7 +77,7 @@ test("a flipped bit in the log after kill -9: refused; accepted, no id comes twi
   await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "compacted" });
 });
 
-test("runs of jobs that were lost are stopped when their agent comes back", async () => {
+test("runs of lost jobs are stopped when their agent comes back", async () => {
   site = new Site();
   const server = await site.startServer();
   await site.startAgent("a1", "--cpu", "100");

@@ -1,6 +1,6 @@
 /**
- * Seeded random numbers (mulberry32). The same seed gives the same jobs and the same kills; what
- * real processes make of them is never quite the same twice.
+ * Seeded random numbers (mulberry32). The same seed gives the same jobs and the same kills; the behaviour of real processes is never quite
+ * the same twice.
  */
 export class Dice {
   #state: number;
@@ -18,7 +18,7 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.fraction() * (high - low + 1));
   }

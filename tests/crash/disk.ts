@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const CHUNK = Buffer.alloc(4_096);
 
-/** A disk of its own, so small that a test can fill it. */
+/** A separate disk, so small that a test can fill it. */
 export class SmallDisk {
   readonly path: string;
 
@@ -19,7 +19,7 @@ export class SmallDisk {
     this.path = path;
   }
 
-  /** Takes all the room but this much. */
+  /** Uses all the free space except this much. */
   fill(leaveBytes = 0): void {
     this.empty();
     const pages = Math.ceil(leaveBytes / CHUNK.length);
@@ -39,7 +39,7 @@ export class SmallDisk {
     if (status !== 0) throw new Error(`mount -o ${how}: ${stderr.toString()}`);
   }
 
-  /** Lazily: a task that goes on for a moment may still use it. */
+  /** Lazily: a task that continues for a moment may still use it. */
   unmount(): void {
     spawnSync("umount", ["--lazy", this.path]);
   }

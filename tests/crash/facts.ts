@@ -2,7 +2,7 @@ import type { BusbarClient } from "../../src/client/client.ts";
 import type { Job, Task } from "../../src/client/messages.ts";
 import { stateName } from "../../src/client/state.ts";
 
-/** What the server says about one task: all that must not change once it has ended. */
+/** The server's data about one task: everything that must not change once it has ended. */
 export interface TaskFacts {
   readonly jobId: string;
   readonly index: number;

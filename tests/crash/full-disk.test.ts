@@ -40,7 +40,7 @@ afterEach(async () => {
   await site.close();
 });
 
-/** Submits one job after the other until the server answers no more; returns the acknowledged. */
+/** Submits one job after another until the server no longer answers; returns the acknowledged ones. */
 async function submitUntilRefused(): Promise<string[]> {
   const acknowledged: string[] = [];
   const spec = { command: ["true"], env: { FILLING: "x".repeat(8_000) } };
@@ -58,7 +58,7 @@ async function submitUntilRefused(): Promise<string[]> {
 }
 
 describeOnDisk("the server's disk", () => {
-  test("full: it stops, says so, and has everything it acknowledged when there is room", async () => {
+  test("full: it stops, says so, and has everything it acknowledged when there is space", async () => {
     mountAt("data", 4 * MIB);
     const server = await site.startServer();
     disk.fill(600 * 1024);
@@ -102,7 +102,7 @@ describeOnDisk("the server's disk", () => {
       "127.0.0.1:0",
     ]);
     expect(await server.end()).toBe(1);
-    expect(server.output).toContain(`make room on the disk of ${disk.path}`);
+    expect(server.output).toContain(`the disk of ${disk.path}`);
   });
 
   test("read-only: a clear refusal, with data and without", async () => {
@@ -119,7 +119,7 @@ describeOnDisk("the server's disk", () => {
         "127.0.0.1:0",
       ]);
       expect(await server.end()).toBe(1);
-      expect(server.output).toContain(`make the data directory ${disk.path} writable`);
+      expect(server.output).toContain(`${disk.path} is not writable`);
       disk.setReadOnly(false);
       if (hasData) return;
       const first = await site.startServer();
@@ -130,7 +130,7 @@ describeOnDisk("the server's disk", () => {
 });
 
 describeOnDisk("the agent's disk", () => {
-  test("full: the agent lives, tells why, and works again when there is room", async () => {
+  test("full: the agent lives, reports the reason, and works again when there is space", async () => {
     mountAt("agent-a1", 4 * MIB);
     await site.startServer();
     const agent = await site.startAgent("a1", "--cpu", "8");
@@ -145,12 +145,12 @@ describeOnDisk("the agent's disk", () => {
     await eventually(() => existsSync(site.path("started")), { what: "the task to start" });
     disk.fill();
 
-    // What began while there was room keeps its own exit code.
+    // A run that began while there was space keeps its own exit code.
     writeFileSync(isFull, ""); // on another disk
     await site.jobIs(running, "failed");
     expect(await site.json("job", `${running}.0`)).toMatchObject({ exitCode: 5, attempt: 1 });
 
-    // The node takes nothing while it cannot start anything, and no task fails for that.
+    // The node accepts nothing while it cannot start processes, and no task fails because of that.
     const many = await submit(["true"], "0-199");
     await site.nodeIs("a1", "unhealthy");
     const { sickness } = await site.client.getNode({ name: "a1" });

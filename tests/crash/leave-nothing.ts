@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Ends what this process has started when it is interrupted, as servers and agents would go on. */
+/** Ends the processes that this one started when it is interrupted: servers and agents would continue. */
 export function killChildrenOnExit(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => process.exit(130));
@@ -10,7 +10,7 @@ export function killChildrenOnExit(): void {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // gone by itself
+        // ended by itself
       }
     }
   });

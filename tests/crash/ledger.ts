@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a task itself wrote down: that it began, or came to its end. */
+/** A task's own record: that it began, or ended. */
 export interface LedgerLine {
   readonly jobId: string;
   readonly index: number;

@@ -12,7 +12,7 @@ const CLIENTS = 2;
 const GIVE_UP_MS = 30_000; // after the last round
 const UNENDED_TASKS_MAX = 400; // a longer queue would only have to be waited for
 
-/** A request to the server; its answer is added when it comes. */
+/** A request to the server; its answer is added when it arrives. */
 interface Asked extends Submitted {
   readonly ids: Set<string>;
   cancelAsked: boolean;
@@ -47,7 +47,7 @@ export class Load {
     await this.#work;
   }
 
-  /** Asks again for everything that may be asked: each answer must name the job there is. */
+  /** Repeats every request that may be repeated: each answer must name the existing job. */
   async repeatAll(): Promise<void> {
     const { client, directory } = this.#world;
     for (const { plan, ids } of this.submitted.values()) {
@@ -76,7 +76,7 @@ export class Load {
     }
   }
 
-  /** With the same keys, again and again until it is answered. */
+  /** Repeats with the same keys until it is answered. */
   async #submit(records: readonly Asked[]): Promise<void> {
     const [first] = records;
     if (first === undefined) return;
@@ -125,7 +125,7 @@ export class Load {
   }
 }
 
-/** A killed server answers nothing; and the client of its life is closed with calls under way. */
+/** A killed server answers nothing; and the client of that process is closed with calls under way. */
 export const isAway = (error: unknown): boolean =>
   error instanceof AppError &&
   (error.code === "unavailable" ||

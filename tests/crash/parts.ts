@@ -7,7 +7,7 @@ import type { Dice } from "./dice.ts";
 
 const OUTPUT_SHOWN_CHARS = 2_000;
 
-/** A server or an agent through its many lives. It ends only when it is killed here. */
+/** A server or an agent across its many processes. It ends only when the test kills it. */
 export class Part {
   readonly name: string;
   readonly problems: string[] = [];
@@ -38,14 +38,14 @@ export class Part {
     running.child.once("exit", (code, signal) => this.#ended(running, signal ?? `code ${code}`));
   }
 
-  /** Waits for a line of this life. */
+  /** Waits for a line of this process. */
   async prints(pattern: RegExp): Promise<string> {
     return (await this.#running?.prints(pattern)) ?? "";
   }
 
   async kill(): Promise<void> {
     const running = this.#running;
-    this.#running = undefined; // its end is ours from here on
+    this.#running = undefined; // from here on the test ends it
     await running?.end("SIGKILL");
   }
 
@@ -62,10 +62,7 @@ export class Part {
   }
 }
 
-/**
- * A port to come back to. Not one that the system gives away: while the server is down, its
- * clients' own connections could get it.
- */
+/** A port to come back to. Not one that the system assigns: while the server is down, its clients' own connections could get it. */
 export async function findPort(dice: Dice): Promise<number> {
   return eventually(async () => (await isFree(dice.between(20_000, 30_000))) || undefined, {
     what: "a free port",

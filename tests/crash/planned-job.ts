@@ -1,7 +1,7 @@
 import type { JobSubmissionInit } from "../../src/client/messages.ts";
 import type { Dice } from "./dice.ts";
 
-/** A job of the load, and all that decides how its tasks must end. */
+/** A job of the load, and everything that determines how its tasks must end. */
 export interface PlannedJob {
   /** Its idempotency key and its name. */
   readonly key: string;
@@ -16,13 +16,13 @@ export interface PlannedJob {
   readonly retries: number;
   /** Cancelled this long after it was accepted: as a whole, or one of its tasks. */
   readonly cancel: { readonly afterMs: number; readonly index: number | undefined } | undefined;
-  /** When no answer comes it is not asked again: it may exist once or not at all. */
+  /** Without an answer it is not repeated: it may exist once or not at all. */
   readonly isAbandoned: boolean;
-  /** Asked twice at the same time. */
+  /** Submitted twice at the same time. */
   readonly isDoubled: boolean;
   /** Its request to a node's graph; undefined: a cpu. */
   readonly request: keyof typeof REQUESTS | undefined;
-  /** Waits for another job, which is submitted with it. */
+  /** Depends on another job, which is submitted with it. */
   readonly after: { readonly key: string; readonly kind: DependencyKind } | undefined;
 }
 
@@ -43,7 +43,7 @@ const REQUEST_NAMES = [
   "whole",
 ] as const;
 
-/** A job, and sometimes one that waits for it. */
+/** A job, and sometimes one that depends on it. */
 export function planJobs(dice: Dice, number: number): readonly PlannedJob[] {
   const first = planJob(dice, `crash-${number}`);
   if (!dice.chance(0.15)) return [first];
@@ -76,7 +76,7 @@ function planJob(dice: Dice, key: string): PlannedJob {
   };
 }
 
-/** What the script exits with: the same for every execution of one attempt. */
+/** The exit code of the script: the same for every execution of one attempt. */
 export function exitCodeOf(job: PlannedJob, index: number, attempt: number): number {
   const fails = job.failEvery > 0 && index % job.failEvery === 0;
   return fails && attempt <= job.failAttempts ? job.failCode : 0;
@@ -94,8 +94,8 @@ export const indexesOf = (job: PlannedJob): number[] =>
   Array.from({ length: job.arraySize ?? 1 }, (_, index) => index);
 
 /**
- * Each line of the ledger is one write to a file opened to append, so lines of many tasks do not
- * mix. The task ends by itself in any case, also when the directory is gone.
+ * Each line of the ledger is one write to a file opened to append, so lines of many tasks do not mix. The task ends by itself in any case,
+ * even when the directory is removed.
  */
 export function toSubmission(job: PlannedJob, directory: string): JobSubmissionInit {
   const { key, arraySize, sleepMs, failEvery, failAttempts, failCode, retries } = job;

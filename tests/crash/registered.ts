@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 const NAME = "registered";
 const SUBSYSTEM = "io";
-const PAUSE_MS = 60; // between two things it tells
+const PAUSE_MS = 60; // between two updates
 
 const contains = (source: string, target: string) => ({ source, target, relation: "contains" });
 const GRAPH = JSON.stringify({
@@ -22,8 +22,8 @@ const IO = JSON.stringify({
 });
 
 /**
- * A cluster without agents that tells a rising number, whatever happens to the server. After every
- * round all that is known of it must be there, and of the numbers none that was acknowledged lost.
+ * A cluster without agents that sends a rising number, whatever happens to the server. After every round its data must be complete, and no
+ * acknowledged number lost.
  */
 export class Registered {
   readonly problems: string[] = [];

@@ -50,7 +50,7 @@ test("a backup of a running server, restored while an agent has runs that the ba
     what: `job ${after} to stop`,
     timeoutMs: 60_000,
   });
-  expect(isAlive(pidOf(before))).toBe(true); // it goes on
+  expect(isAlive(pidOf(before))).toBe(true); // it continues
   await site.jobIs(before, "running");
   const { jobs } = await site.client.submitJobs({ jobs: [{ spec: { command: ["true"] } }] });
   expect(Number(jobs[0]?.id)).toBe(Number(after) + 1);

@@ -4,15 +4,15 @@ import type { Part } from "./parts.ts";
 import type { World } from "./world.ts";
 
 const DELAY_MS_MAX = 400;
-const STARTING_MS_MAX = 700; // within which a part that was just started is killed again
+const STARTING_MS_MAX = 700; // a part that was just started is killed again within this time
 const ROUNDS_AWAY = 3;
 
 export interface RoundsOptions {
   readonly rounds: number;
   readonly dice: Dice;
-  /** Agents may be left down for some rounds, so that their nodes are lost. */
+  /** Agents may stay down for some rounds, so that their nodes are lost. */
   readonly nodesMayBeLost: boolean;
-  /** Everything that does not stay away is up again. */
+  /** Every part that does not stay down is up again. */
   readonly onRound: (line: string) => Promise<void>;
   /** What a mutation does to the world after this round. */
   readonly between?: (round: number) => Promise<void>;
@@ -28,7 +28,7 @@ export async function runRounds(world: World, options: RoundsOptions): Promise<v
     const isTwice = dice.chance(0.25);
     await kill(victims);
     if (isTwice) {
-      // In the middle of starting, of recovering, of joining.
+      // While it starts, recovers or joins.
       for (const part of victims) part.start();
       await pause(dice.between(0, STARTING_MS_MAX));
       await kill(victims);
@@ -43,11 +43,11 @@ export async function runRounds(world: World, options: RoundsOptions): Promise<v
     const away = leaves ? ", stays away" : "";
     await onRound(`${victims.map(({ name }) => name).join("+")}${isTwice ? " twice" : ""}${away}`);
     const [problem] = world.parts.flatMap(({ problems }) => problems);
-    if (problem !== undefined) throw new Error(problem); // no use going on
+    if (problem !== undefined) throw new Error(problem); // no use to continue
   }
 }
 
-/** Everything up again, connected, and everything ended. */
+/** Everything is up again, connected, and all tasks have ended. */
 export async function heal(world: World): Promise<void> {
   await startAgain(world, () => false);
   await world.nodesAreConnected();
@@ -70,7 +70,7 @@ const kill = async (victims: readonly Part[]): Promise<void> => {
   await Promise.all(victims.map((part) => part.kill()));
 };
 
-/** All at once: starting costs as much as a round, and in real life nothing waits either. */
+/** All at once: a start costs as much as a round, and in real life nothing waits either. */
 async function startAgain(world: World, isAway: (part: Part) => boolean): Promise<void> {
   for (const agent of world.agents) if (!isAway(agent)) agent.start();
   if (!world.server.isUp) await world.startServer();

@@ -7,7 +7,7 @@ import { silentLogger } from "../../src/testing/silent-logger.ts";
 import { readLedger } from "./ledger.ts";
 import type { World } from "./world.ts";
 
-/** Ways to break a world on purpose, in the middle of its rounds, to see the checkers notice. */
+/** Ways to break a world on purpose, during its rounds, to check the checkers. */
 const acts = {
   "repeat-start": repeatStart,
   "delete-job": deleteJob,
@@ -35,7 +35,7 @@ export function createSabotage(kind: SabotageKind | undefined, world: World): Sa
   };
 }
 
-/** As if an attempt had been executed twice. */
+/** Simulates an attempt that was executed twice. */
 async function repeatStart(world: World): Promise<void> {
   await startAll(world);
   const first = () => readLedger(world.directory).started[0];
@@ -44,7 +44,7 @@ async function repeatStart(world: World): Promise<void> {
   appendFileSync(join(world.directory, "started"), line);
 }
 
-/** As if the server had lost a job that it had acknowledged, but nothing else. */
+/** Simulates a server that lost an acknowledged job, but nothing else. */
 async function deleteJob(world: World): Promise<void> {
   await deleteRows(world, (keys) => {
     const job = keys.find((key) => key.startsWith("job/"));
@@ -53,7 +53,7 @@ async function deleteJob(world: World): Promise<void> {
   });
 }
 
-/** As if the server had lost a subsystem of a cluster's graph. */
+/** Simulates a server that lost a subsystem of a cluster's graph. */
 async function deleteSubsystem(world: World): Promise<void> {
   await deleteRows(world, (keys) => keys.filter((key) => key.startsWith("subsystem/")));
 }
@@ -71,7 +71,7 @@ async function deleteRows(
   await store.close();
 }
 
-/** As if the disk had lost a row. */
+/** Simulates a disk that lost a row. */
 async function damageStore(world: World): Promise<void> {
   await world.server.kill();
   const db = new DatabaseSync(join(dataOf(world), "busbar.db"));
@@ -79,7 +79,7 @@ async function damageStore(world: World): Promise<void> {
   db.close();
 }
 
-/** As if an agent had taken something else for the exit code of a task it found again. */
+/** Simulates an agent that misread the exit code of a task it found again. */
 async function alterExit(world: World): Promise<void> {
   await startAll(world);
   const running = () => stateFiles(world).find((path) => !/end\s*$/.test(readState(path)));
@@ -87,7 +87,7 @@ async function alterExit(world: World): Promise<void> {
   await Promise.all(world.agents.map((agent) => agent.kill()));
   const ended = () => /exit (\d+)\s+end\s*$/.exec(readState(path)) ?? undefined;
   const [text, code = ""] = await eventually(ended, { what: `an exit code in ${path}` });
-  const other = code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10); // as long as it was
+  const other = code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10); // of the same length
   writeFileSync(path, readState(path).replace(text, text.replace(`exit ${code}`, `exit ${other}`)));
 }
 
@@ -99,7 +99,7 @@ async function startAll(world: World): Promise<void> {
 
 const dataOf = ({ directory }: World): string => join(directory, "data");
 
-/** What the wrappers of runs leave, on both agents. */
+/** The files that wrappers of runs left, on both agents. */
 function stateFiles({ directory }: World): string[] {
   return ["a1", "a2"].flatMap((name) => {
     const runs = join(directory, name, "process", "runs");

@@ -6,8 +6,8 @@ import { isAway, pause } from "./load.ts";
 import type { World } from "./world.ts";
 
 /**
- * Watches all tasks through every restart of the server, and records their ends as it receives them. An
- * event that it received must stay true: the server must not take back a revision, either.
+ * Watches all tasks through every restart of the server, and records their ends as it receives them. A received event must stay true: the
+ * server must not take back a revision either.
  */
 export class Witness {
   readonly seenEnded = new Map<string, TaskFacts>();
@@ -38,7 +38,7 @@ export class Witness {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (error instanceof AppError && error.code === "compacted") {
-          afterRevision = 0n; // it missed some: a restarted server keeps no history
+          afterRevision = 0n; // it missed some: a restarted server has no history
           continue;
         }
         if (!isAway(error)) this.problems.push(`the watch was refused: ${describeChain(error)}`);

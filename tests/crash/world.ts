@@ -15,7 +15,7 @@ export class World {
   readonly directory: string;
   readonly server: Part;
   readonly agents: readonly Part[];
-  /** From starting a server to its answering the first call. */
+  /** The time from the start of a server to its first answer. */
   readonly restartsMs: number[] = [];
   readonly #address: string;
   #client: BusbarClient;
@@ -42,7 +42,7 @@ export class World {
     return [this.server, ...this.agents];
   }
 
-  /** Belongs to the server's present life: one that had lost its server would wait to dial again. */
+  /** Belongs to the present server process: a client that lost its server would wait to connect again. */
   get client(): BusbarClient {
     return this.#client;
   }
@@ -69,7 +69,7 @@ export class World {
     });
   }
 
-  /** Nothing is queued and nothing runs. */
+  /** No task is queued or running. */
   async allHasEnded(): Promise<void> {
     await this.#becomes("every job to end", async () => {
       const { jobs } = await this.client.countJobs({});
@@ -91,12 +91,12 @@ export class World {
     await eventually(check, { what: `${what} in ${this.directory}`, timeoutMs: UP_TIMEOUT_MS });
   }
 
-  /** Ends every process; the directory is kept for whoever has to look into it. */
+  /** Ends every process; the directory stays for inspection. */
   async close(options: { readonly keep: boolean }): Promise<void> {
     this.#client.close();
     await Promise.all(this.parts.map((part) => part.kill()));
     if (options.keep) return;
-    // Tasks that go on for a moment may still write there.
+    // Tasks that continue for a moment may still write there.
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const sha256 = (data: Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
-/** A shell that knows `busbar`, with what it prints and how it ends. */
+/** A shell that finds `busbar`, with its output and how it ends. */
 function shell(text: string) {
   const child = spawn("/bin/sh", ["-c", text], {
     cwd: site.directory,
@@ -44,7 +44,7 @@ async function ran(text: string) {
   return { code: await ended, ...told };
 }
 
-/** Writes as fast as it is taken; says how much was. */
+/** Writes as fast as it is read; returns how much was. */
 function feed(child: ChildProcess, totalBytes: number) {
   const chunk = randomBytes(64 * 1024);
   const hash = createHash("sha256");
@@ -82,14 +82,16 @@ describe("standard input", () => {
     expect([named.code, named.stdout]).toEqual([0, `${sha256(data)}  -\n`]);
   });
 
-  test("-n leaves it to others, and a job that takes no input does not need it", async () => {
+  test("-n leaves it to others, and a job without input does not need it", async () => {
     const loop = 'printf "a\\nb\\n" | while read -r one; do "$busbar" run -n -- echo "$one"; done';
     expect(await ran(loop)).toMatchObject({ code: 0, stdout: "a\nb\n" });
     const many = await ran('echo x | "$busbar" run --array 0-1 -- sh -c "cat; echo ran"');
     expect([many.code, many.stdout.split("\n").sort()]).toEqual([0, ["", "[0] ran", "[1] ran"]]);
     const refused = await ran('echo x | "$busbar" run --stdin - --retries 1 -- cat');
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("retries.max: not with attach: the input cannot be repeated");
+    expect(refused.stderr).toContain(
+      "retries.max: cannot be combined with attach: the input cannot be repeated",
+    );
   });
 
   test("50 MiB pass through, and no process holds them in memory", async () => {
@@ -102,7 +104,7 @@ describe("standard input", () => {
     for (const mib of grown) expect(mib).toBeLessThan(100);
   });
 
-  test("of a task that never reads no more is taken than windows and pipes hold", async () => {
+  test("a task that never reads gets no more than windows and pipes hold", async () => {
     const { child, ended } = shell('exec "$busbar" run --stdin - --name idle -- sleep 1000');
     const feeding = feed(child, 1_024 * 1_048_576);
     await site.jobIs("1", "running");
@@ -122,7 +124,7 @@ describe("standard input", () => {
     expect(await ended).toBe(1);
   });
 
-  test("a server that is killed in between, and an agent, are only waited for", async () => {
+  test("the command waits for a killed server, and for a killed agent", async () => {
     const { child, told, ended } = shell(
       'exec "$busbar" run --stdin - -- sh -c "head -c 1000000 >part; touch half; sha256sum"',
     );
@@ -157,7 +159,7 @@ describe("standard input", () => {
     expect([job.exitCode, job.reason]).toEqual([129, expect.stringContaining("SIGHUP")]);
   });
 
-  test("where no node takes input the job is refused, and says how to do without", async () => {
+  test("where no node supports input the job is rejected, with how to do without", async () => {
     const cluster = ["--cluster", "c", "--name", "speaker", "--data", site.path("speaker")];
     site.start(["agent", "--server", site.server, "--executor", "process", ...cluster]);
     await eventually(() => site.client.getCluster({ name: "c" }).catch(() => undefined), {
@@ -165,14 +167,14 @@ describe("standard input", () => {
       timeoutMs: 60_000,
     });
     const refused = await ran('echo x | "$busbar" run --cluster c -- cat');
-    expect(refused.stderr).toContain("only nodes with agents take it");
+    expect(refused.stderr).toContain("only nodes with agents pass it on");
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("-n (--no-stdin) leaves it alone");
+    expect(refused.stderr).toContain("-n (--no-stdin)");
   });
 });
 
 describe("a terminal", () => {
-  /** A shell on a terminal of its own (script(1)), in which commands are typed. */
+  /** A shell on its own terminal (script(1)), in which the test types commands. */
   function terminal() {
     const told = shell("exec script --quiet --flush --return --command 'PS1= sh' /dev/null");
     const { stdin } = told.child;
@@ -188,7 +190,7 @@ describe("a terminal", () => {
     return { ...told, type: (text: string) => stdin.write(text), prints };
   }
 
-  test("a shell on a node: prompt, size, Ctrl-C, exit code, and the terminal as it was", async () => {
+  test("a shell on a node: prompt, size, Ctrl-C, exit code, and the terminal is restored", async () => {
     const { type, prints, told, child, ended } = terminal();
     type("stty rows 33 cols 99; tty >own; echo BEFORE=$(stty -g)\n");
     await prints(/BEFORE=[0-9a-f]+:/);
@@ -225,7 +227,7 @@ describe("a terminal", () => {
     await ended;
   });
 
-  test("a client that is killed hangs its shell up; without a terminal it is refused", async () => {
+  test("a killed client hangs its shell up; without a terminal it is rejected", async () => {
     const refused = await ran('"$busbar" run --pty -- sh');
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.stderr).toContain("--pty: standard input and output must be a terminal");

@@ -8,8 +8,8 @@ import { describeProcesses, sampleProcesses } from "../contract/executor/process
 import { makeRemoteBed } from "../contract/executor/remote-bed.ts";
 import { installBusybox } from "../support/busybox.ts";
 
-// Small machines have nothing else: a shell and programs that know fewer options than those of others.
-describe("a far machine with nothing but busybox", () => {
+// Small machines have only this: a shell and programs with fewer options than usual.
+describe("a remote machine with only busybox", () => {
   const programs = installBusybox();
   afterAll(() => rmSync(programs, { recursive: true, force: true }));
   const makeBed = () => {

@@ -6,7 +6,7 @@ import { eventually } from "../../src/testing/eventually.ts";
 let site: ClusterSite;
 afterEach(() => site.close());
 
-/** Says that it began, waits until a file appears, says that it ended. */
+/** Prints that it began, waits until a file appears, prints that it ended. */
 const waiting = (code = 0): string[] => [
   "sh",
   "-c",
@@ -23,7 +23,7 @@ const began = (count: number): Promise<unknown> =>
     timeoutMs: 90_000,
   });
 
-describe("a machine that is a cluster of its own", () => {
+describe("a machine that is its own cluster", () => {
   test("registers itself, accepts and runs tasks, and reports its state", async () => {
     site = new ClusterSite();
     await site.startServer();
@@ -60,13 +60,13 @@ describe("a machine that is a cluster of its own", () => {
     expect(await site.run("logs", failed)).toMatchObject({ code: 0, stdout: "out\n" });
   });
 
-  test("takes no more at once than there is room for, and the rest as room comes", async () => {
+  test("accepts no more at once than its free capacity, and the rest as capacity becomes free", async () => {
     site = new ClusterSite();
     await site.startServer();
     await site.speakFor("blue", {}, "--cpu", "3");
     const id = await site.submit("--cluster", "blue", "--array", "0-9", "--", ...waiting());
     await began(3);
-    // Tasks that were not accepted stay offered, where they can be cancelled or go elsewhere.
+    // Tasks that were not accepted stay offered; there they can be cancelled or placed elsewhere.
     await eventually(
       async () => {
         const { tasks } = await site.client.getJob({ id });
@@ -94,14 +94,14 @@ describe("a machine that is a cluster of its own", () => {
     expect(site.lines("ended")).toEqual([]);
   });
 
-  test("one that someone else registered keeps its graph unless told otherwise", async () => {
+  test("a cluster that another client registered keeps its graph by default", async () => {
     site = new ClusterSite();
     await site.startServer();
     const foreign = { graph: { nodes: { "0": { metadata: { type: "cluster" } } } } };
     writeFileSync(site.path("g.json"), JSON.stringify(foreign));
     await site.json("cluster", "register", "blue", "--graph", site.path("g.json"));
     const agent = await site.speakFor("blue");
-    await agent.prints(/keeps another graph/);
+    await agent.prints(/has another graph/);
     expect(await site.json("cluster", "show", "blue")).toMatchObject({ vertices: { cluster: 1 } });
     await agent.end("SIGTERM");
     await site.speakFor("blue", {}, "--update-graph", "--cpu", "2");
@@ -125,7 +125,7 @@ describe("two agents of one cluster", () => {
     expect(new Set(ended.map(([, , node]) => node))).toEqual(new Set(["b1", "b2"]));
   });
 
-  test("one that took a job and does not come back loses it to the other when its lease ends", async () => {
+  test("an agent that accepted a job and does not come back loses it to the other when its lease ends", async () => {
     site = new ClusterSite();
     await site.startServer();
     const first = await site.speakFor("blue", { name: "b1" }, "--cpu", "1", "--lease", "1s");
@@ -137,12 +137,12 @@ describe("two agents of one cluster", () => {
     go();
     await site.jobIs(id, "succeeded");
     expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "b2" });
-    // When it is back after all, its remaining runs are no longer wanted.
+    // When it reconnects after all, its remaining runs are no longer wanted.
     await site.speakFor("blue", { name: "b1" }, "--cpu", "1");
     expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "b2" });
   });
 
-  test("nor does a job wait for a cluster whose last agent is lost, when another could run it", async () => {
+  test("a job does not wait for a cluster whose last agent is lost, when another could run it", async () => {
     site = new ClusterSite();
     await site.startServer();
     await site.speakFor("red", {}, "--cpu", "2");
@@ -150,7 +150,7 @@ describe("two agents of one cluster", () => {
     const blue = await site.speakFor("blue", {}, "--cpu", "1", "--lease", "1s");
     const spec = { command: waiting(), request: CORE, placement: { kind: "pulling" } };
     const jobs = (await site.client.submitJobs({ jobs: [{ spec }, { spec }] })).jobs;
-    await began(1); // the other one is offered to blue, which has no room for it
+    await began(1); // the other one is offered to blue, which has no free capacity for it
     await site.json("nodes", "undrain", "red-agent");
     expect(site.lines("began")).toHaveLength(1);
     await blue.end("SIGKILL");
@@ -162,7 +162,7 @@ describe("two agents of one cluster", () => {
     }
   });
 
-  test("one that asked to be waited for keeps its job, however long", async () => {
+  test("an agent with a longer grace period keeps its job, however long it is away", async () => {
     site = new ClusterSite();
     await site.startServer("--node-lost-after", "1s");
     const flags = ["--cpu", "1", "--lease", "1s", "--on-lost", "keep"];
@@ -197,7 +197,7 @@ describe("kill -9", () => {
       `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.1`,
     );
     for (let round = 0; round < 12 && site.lines("ran").length < count; round++) {
-      // Those that were started go on without an agent: they may all have run by now.
+      // Started tasks continue without an agent: they may all have run by now.
       const before = Math.min(site.lines("ran").length, count - 1);
       const agent = site.startSpeaker("blue", {}, "--cpu", "4", "--no-discovery");
       await eventually(() => site.lines("ran").length > before || agent.isOver, {
@@ -213,8 +213,8 @@ describe("kill -9", () => {
   });
 });
 
-describe("a jobspec is run as it is written", () => {
-  /** The walk: a cluster is registered, a command is sent to it, then the jobspec. */
+describe("a jobspec runs as written", () => {
+  /** A cluster is registered, a command is submitted to it, then the jobspec. */
   async function walk(installing: () => string): Promise<string> {
     site = new ClusterSite();
     const order = `"${site.path("order")}"`;

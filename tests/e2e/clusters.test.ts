@@ -88,3 +88,24 @@ test("clusters, subsystems and states are the same after kill -9 of the server",
   const rest = await fetch(`${site.http}/v1/clusters`);
   expect(await rest.json()).toMatchObject({ clusters: [{ name: "blue", subsystems: [] }] });
 });
+
+test("tasks are offered, accepted and reported by the commands of docs/clusters.md", async () => {
+  site = new Site();
+  await site.startServer();
+  writeFileSync(site.path("g.json"), JSON.stringify(GRAPH));
+  await site.json("cluster", "register", "blue", "--graph", site.path("g.json"));
+  await site.json("submit", "--request", "[[{type: node}]]", "--array", "0-2", "--", "true");
+  expect(await site.json("cluster", "offered", "blue")).toHaveLength(3);
+  await site.json("cluster", "accept", "blue", "1.0", "1.1", "1.2");
+  const report = (...words: string[]) => site.json("cluster", "report", "blue", ...words);
+  expect(await report("1.0", "1.1", "--state", "running")).toEqual({ unwanted: [] });
+  expect(await report("1.0", "--state", "failed", "--exit-code", "3")).toEqual({ unwanted: [] });
+  expect(await report("1.1", "--state", "succeeded")).toEqual({ unwanted: [] });
+  expect(await report("1.2", "--state", "returned")).toEqual({ unwanted: [] });
+  const { tasks } = (await site.json("tasks", "1")) as { tasks: readonly object[] };
+  expect(tasks).toMatchObject([
+    { state: "failed", exitCode: 3 },
+    { state: "succeeded" },
+    { state: "offered", attempt: 2 },
+  ]);
+});

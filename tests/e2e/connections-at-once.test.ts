@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Site } from "../support/busbar.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 
-const CONNECTIONS = 1_500; // Node's own backlog takes 511
+const CONNECTIONS = 1_500; // Node's default backlog is 511
 
 let site: Site;
 const sockets: Socket[] = [];
@@ -16,7 +16,7 @@ afterEach(async () => {
   await site.close();
 });
 
-/** The kernel accepts them for a server that is busy. Returns how many it has accepted. */
+/** The kernel accepts them for a busy server. Returns the number of accepted ones. */
 function connectAll(address: string): () => number {
   const { hostname, port } = new URL(`http://${address.replace("http://", "")}`);
   let connected = 0;

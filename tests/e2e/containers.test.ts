@@ -23,7 +23,7 @@ function describeContainers(): void {
   let site: Site;
   afterEach(() => site.close());
 
-  /** In a mount namespace of its own, after `prepare`. */
+  /** In its own mount namespace, after `prepare`. */
   async function startAgentAfter(prepare: string, name: string, ...flags: string[]): Promise<void> {
     const data = site.path(`agent-${name}`);
     mkdirSync(data);
@@ -83,7 +83,7 @@ function describeContainers(): void {
     expect((await site.run("extract", "--output", "json")).stdout).toMatch(/"starts":\s*true/);
   });
 
-  test("kill -9 of the agent: the container goes on, and its exit code is reported", async () => {
+  test("kill -9 of the agent: the container continues, and its exit code is reported", async () => {
     site = new Site();
     await site.startServer();
     const agent = await site.startAgent("a1", "--cpu", "4");
@@ -136,7 +136,7 @@ function describeContainers(): void {
     await eventually(() => left().length === 0, { what: "its state to go" });
   });
 
-  test("without runc nothing is accepted, or it waits with the reason, until a node has it", async () => {
+  test("without runc a job is rejected, or pending with the reason, until a node has it", async () => {
     site = new Site();
     await site.startServer();
     await startAgentAfter(
@@ -161,7 +161,7 @@ function describeContainers(): void {
     expect(await site.json("job", `${id}.0`)).toMatchObject({ node: "full" });
   });
 
-  test("a node whose disk is full gives the task back, and another runs it", async () => {
+  test("a node with a full disk returns the task, and another runs it", async () => {
     site = new Site();
     await site.startServer();
     await startAgentAfter('mount -t tmpfs -o size=2500k tmpfs "$0"', "small", "--cpu", "4");

@@ -35,7 +35,7 @@ async function register(name: string): Promise<Issued> {
   return (await site.json<{ issued: Issued }>("cluster", "register", name, ...flags)).issued;
 }
 
-/** What the next server would say, asked of the disk that the last one left. */
+/** The answer of the next server, over the disk that the last one left. */
 async function opens(questions: readonly (readonly [ShownAs, string])[]) {
   const store = await createSqliteStore({ directory: site.path("data"), logger: silentLogger });
   const { plane } = await aPlane({ store, hasher: createSecretHasher() });
@@ -68,7 +68,7 @@ const secretOf = (cluster: string): ShownAs => ({ kind: "cluster-secret", cluste
 const tokenOf = (cluster: string): ShownAs => ({ kind: "cluster-token", cluster });
 const REGISTER: ShownAs = { kind: "register" };
 
-test("rotated credentials survive kill -9, and the others are as before", async () => {
+test("rotated credentials survive kill -9, and the others are unchanged", async () => {
   const server = await site.startServer();
   const old = await register("blue");
   const fresh = await site.json<Partial<Issued>>("cluster", "rotate", "blue", "--secret");
@@ -119,7 +119,7 @@ function bytesIn(directory: string): Buffer {
 }
 
 describe("no secret", () => {
-  test("is in the log, the database, or what other commands show", async () => {
+  test("is in the log, the database, or the output of other commands", async () => {
     const known = { register: "SECRET-of-registration", global: "TOKEN-for-everybody" };
     const secrets = ["--rainbow-secret-file", file("register", known.register)];
     const tokens = ["--rainbow-global-token-file", file("global", known.global)];
@@ -161,7 +161,7 @@ describe("no secret", () => {
     ];
     expect(new Set(texts).size).toBe(13);
     const stored = bytesIn(site.path("data"));
-    expect(stored.includes("scrypt")).toBe(true); // the database is read as it is written
+    expect(stored.includes("scrypt")).toBe(true); // the database is read as raw bytes
     const told = [server.output, shown.stdout, taken.stdout, taken.stderr].join("\n");
     expect(server.output).toMatch(/debug|"level":20|stopping/i);
     for (const text of texts) {

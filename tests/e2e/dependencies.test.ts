@@ -52,7 +52,7 @@ test("the pipeline of the examples runs in its order, and jobs that are not need
   expect(table).toMatch(/apologise\s+skipped/);
 });
 
-test("what a job waits for is explained, survives kill -9, and ends as it must", async () => {
+test("the dependencies of a job are explained, survive kill -9, and decide it correctly", async () => {
   const server = await site.startServer();
   await site.startAgent("a1", "--cpu", "8");
   await site.run("submit", "--name", "slow", "--", ...untilGo());
@@ -75,7 +75,7 @@ test("what a job waits for is explained, survives kill -9, and ends as it must",
   expect(over.stderr).toContain("job 4 skipped: job 3 (true) was skipped; it had to succeed");
 });
 
-test("over REST: a graph in one call, and a circle that is refused", async () => {
+test("over REST: a graph in one call, and a cycle that is rejected", async () => {
   await site.startServer();
   const post = (jobs: unknown): Promise<Response> =>
     fetch(`${site.http}/v1/jobs`, {

@@ -12,7 +12,7 @@ afterEach(() => site.close());
 const osId = (): string | undefined =>
   /^ID="?([^"\n]+)"?$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
 
-/** A tree as spack leaves it, and an MPI on the search path: what the machine need not have. */
+/** A directory tree like spack's, and an MPI on the search path, which the machine need not have. */
 function install(packages: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const root = site.path("spack");
   const index = join(root, "opt/spack/.spack-db/index.json");
@@ -54,7 +54,7 @@ describe("discovery", () => {
     const server = await site.startServer();
     const agent = startAgent(env);
     await site.nodeIs("w1", "connected");
-    // With the hello, before any program was asked.
+    // With Hello, before any program ran.
     expect(await show()).toMatchObject({
       cores: availableParallelism(),
       software: { os: [{ name: osId() }], arch: [{ name: machine() }] },
@@ -72,13 +72,13 @@ describe("discovery", () => {
     expect(text.stdout).toMatch(/^Address: +127\.0\.0\.1$/m);
     expect(text.stdout).toMatch(/^spack +ior 3\.3\.0$/m);
 
-    // A restarted server knows it, also while the agent is away.
+    // A restarted server knows it, also while the agent is disconnected.
     await server.end("SIGKILL");
     await agent.end("SIGKILL");
     await site.startServer();
     expect(await show()).toEqual(known);
 
-    // A restarted agent says it at once; SIGHUP makes it look again.
+    // A restarted agent sends it at once; SIGHUP makes it discover again.
     const next = startAgent(env);
     await site.nodeIs("w1", "connected");
     expect(await show()).toEqual(known);
@@ -113,6 +113,6 @@ describe("discovery", () => {
     expect(os).toContain(`"name":"${osId()}"`);
     const again = await site.run(...args);
     expect([again.code, again.stdout]).toEqual([2, ""]);
-    expect(again.stderr).toMatch(/graph\.json: is there already/);
+    expect(again.stderr).toMatch(/graph\.json: already exists/);
   });
 });

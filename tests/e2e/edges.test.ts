@@ -24,7 +24,7 @@ async function start(...agentFlags: string[]): Promise<void> {
   await site.nodeIs("edge", "connected");
 }
 
-/** A task that notes each start, and ends when it is let go. */
+/** A task that records each start, and ends when the test releases it. */
 async function startTask(): Promise<string> {
   const [started, go] = [site.path("started"), site.path("go")];
   const script = `echo "$BUSBAR_ATTEMPT" >>"${started}"; while [ ! -e "${go}" ]; do sleep 0.1; done`;
@@ -35,14 +35,14 @@ async function startTask(): Promise<string> {
 
 const letGo = (): void => writeFileSync(site.path("go"), "");
 
-test("keep: a task of a node that is away is not run twice, and its result counts", async () => {
+test("keep: a task of a disconnected node is not run twice, and its result counts", async () => {
   await start("--on-lost", "keep");
   const id = await startTask();
   relay.cut();
   await site.nodeIs("edge", "lost");
   const { stdout } = await site.run("explain", id);
   expect(stdout).toContain(
-    "on node edge, which is lost: it waits until it returns (on lost: keep)",
+    "on node edge, which is lost: it waits until the node returns (on lost: keep)",
   );
   letGo();
   relay.heal();
@@ -74,7 +74,7 @@ test("requeue: a second attempt, and the first is stopped when the node returns"
 });
 
 test.each(["up", "down"] as const)(
-  "a link that carries nothing %s any more is given up by the side that hears nothing",
+  "a link that no longer carries anything %s is given up by the side that receives nothing",
   async (direction) => {
     await start("--on-lost", "keep");
     const id = await startTask();
@@ -89,7 +89,7 @@ test.each(["up", "down"] as const)(
   },
 );
 
-test("an agent moves on to another address of its server, and brings its results there", async () => {
+test("an agent moves on to another address of its server, and reports its results there", async () => {
   site = new Site();
   await site.startServer(...QUICK);
   relay = await Relay.start(site.server);

@@ -41,7 +41,7 @@ describe("a new user", () => {
     expect(stderr).toContain("oh\n");
   });
 
-  test("runs a script of the directory they are in", async () => {
+  test("runs a script of their working directory", async () => {
     writeFileSync(site.path("step.sh"), "#!/bin/sh\npwd; echo made >made\n", { mode: 0o755 });
     const here = realpathSync(site.directory);
     expect(await site.run("run", "--", "./step.sh")).toMatchObject({ stdout: `${here}\n` });
@@ -55,7 +55,7 @@ describe("a new user", () => {
     expect(fresh.stderr).toContain("program not found: ./step.sh; looked in a fresh directory");
   });
 
-  test("reads the output of a whole array, of what failed, or of its end", async () => {
+  test("reads the output of a whole array, of failed tasks, or of its end", async () => {
     const script = "echo a; echo b; echo no >&2; exit $((BUSBAR_ARRAY_INDEX % 2))";
     await site.run("submit", "--array", "0-3", "--wait", "--", "sh", "-c", script);
     const all = await site.run("logs", "1");
@@ -85,14 +85,14 @@ describe("a new user", () => {
     expect((await site.run("jobs")).stdout).toContain("succeeded");
   });
 
-  test("asks for 10,000 cpus and sees why that never runs", async () => {
+  test("requests 10,000 cpus and sees why that never runs", async () => {
     const ask = ["--cpu", "10000", "--", "true"];
     const refused = await site.run("submit", ...ask);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/can run this job: .*10000 cpu asked.* \(--allow-unsat/);
+    expect(refused.stderr).toMatch(/can run this job: .*10000 cpu requested.* \(--allow-unsat/);
     const allowed = await site.run("submit", "--allow-unsatisfiable", ...ask);
     expect(allowed.code).toBe(0);
-    expect(allowed.stderr).toContain("can run this job now; see busbar explain");
+    expect(allowed.stderr).toContain("busbar explain");
     const { code, stdout } = await site.run("explain", "1");
     expect(code).toBe(0);
     expect(stdout).toMatch(/10000 cpu/);
@@ -136,7 +136,7 @@ describe("watches", () => {
 });
 
 describe("tasks", () => {
-  test("find who they are in their environment", async () => {
+  test("find their identity in their environment", async () => {
     const { stdout } = await site.run(
       "run",
       "--env",
@@ -187,7 +187,7 @@ describe("tasks", () => {
     await eventually(() => !isAlive(pid), { what: "the child to be gone" });
   });
 
-  test("that run too long are stopped, and those that fail are tried again", async () => {
+  test("that run too long are stopped, and those that fail are retried", async () => {
     const slow = await site.run("run", "--time-limit", "1s", "--", "sleep", "60");
     expect(slow.code).not.toBe(0);
     expect((await site.json<{ reason: string }>("job", "1")).reason).toContain("time limit");

@@ -5,13 +5,13 @@ import type { StandIn } from "../contract/executor/flux-bed.ts";
 import { makeStandIn } from "../contract/executor/flux-bed.ts";
 import { ClusterSite, SPACK_JOBSPEC } from "../support/cluster-agents.ts";
 
-/** Two nodes of eight cores, as Flux says it. */
+/** Two nodes of eight cores, in Flux's format. */
 const R = {
   version: 1,
   execution: { R_lite: [{ rank: "0-1", children: { core: "0-7" } }], nodelist: ["green[0-1]"] },
 };
 
-// A stand-in that answers as Flux does: with resources, and jobs that really run.
+// A stand-in that answers like Flux: with resources, and jobs that really run.
 let flux: StandIn;
 let site: ClusterSite;
 beforeEach(() => {

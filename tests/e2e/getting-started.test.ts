@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLike, readSteps, type Step } from "../support/console-page.ts";
 import { type Running, Site } from "../support/busbar.ts";
 
-// Every command of docs/getting-started.md is run in order, by a user in a directory of their own.
+// Runs every command of docs/getting-started.md in order, as a user in their own directory.
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const steps = readSteps(readFileSync(`${root}docs/getting-started.md`, "utf8"));
@@ -24,7 +24,7 @@ const environment = (): NodeJS.ProcessEnv => ({
   BUSBAR_SERVER: site.server,
 });
 
-/** A terminal of its own. Ports are any that are free: other tests run beside this one. */
+/** A separate terminal. Ports are any free ones: other tests run at the same time. */
 async function startTerminal({ terminal, command }: Step): Promise<string> {
   const [, ...args] = command.split(" ");
   const isServer = args[0] === "up";
@@ -65,7 +65,7 @@ test("the page has steps in three terminals", () => {
   expect(steps.length).toBeGreaterThan(15);
 });
 
-test("every command prints what the page says", async () => {
+test("every command prints what the page shows", async () => {
   const wrong: string[] = [];
   for (const step of steps) {
     const printed = await perform(step);

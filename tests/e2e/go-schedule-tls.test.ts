@@ -49,17 +49,17 @@ test("beyond loopback go-schedule's port accepts only clients with a certificate
   expect(await ask(secure(true, at))).toBe("proto.Empty");
   expect((await failure(ask(secure(false, at)))).details).not.toBe("");
   expect((await failure(ask(connect(at.replace("0.0.0.0", "127.0.0.1"))))).details).not.toBe("");
-  // On loopback, as Busbar's own port is here.
+  // On loopback, like Busbar's own port here.
   expect(await ask(connect(site.server))).toBe("proto.Empty");
 });
 
-test("it is not there unless it is asked for", async () => {
+test("it does not exist unless it is requested", async () => {
   site = new Site();
   await site.startServer();
   expect((await failure(ask(connect(site.server)))).details).toContain("there is no method");
 });
 
-test("where others can reach Busbar's own port, it is there only when that is allowed", async () => {
+test("where other machines can reach Busbar's own port, it exists only when that is allowed", async () => {
   const open = ["--go-schedule", "127.0.0.1:0", "--grpc", "0.0.0.0:0", "--insecure-listen"];
   const main = (): Client => connect(site.server.replace("0.0.0.0", "127.0.0.1"));
   site = new Site();
@@ -67,6 +67,6 @@ test("where others can reach Busbar's own port, it is there only when that is al
   expect((await failure(ask(main()))).details).toContain("there is no method");
   await first.end("SIGTERM");
   const second = await site.startServer(...open, "--go-schedule-insecure");
-  await second.prints(/whoever can reach this server may run any command/);
+  await second.prints(/every client that can reach this server can run any command/);
   expect(await ask(main())).toBe("proto.Empty");
 });

@@ -33,7 +33,7 @@ const submit = async (name: string, ...command: string[]): Promise<string> => {
   return submitJobs.jobs[0]?.id ?? "";
 };
 
-/** Collects what a subscription tells. */
+/** Collects the events of a subscription. */
 function subscribe<T>(query: string, variables: Record<string, unknown> = {}) {
   const results: ExecutionResult<T>[] = [];
   const state = { results, isComplete: false, error: undefined as unknown, stop: () => {} };
@@ -120,11 +120,11 @@ describe("graphql-request", () => {
 });
 
 describe("graphql-sse", () => {
-  test("hears of a job from its submission to its end", async () => {
+  test("receives a job from its submission to its end", async () => {
     const seen = subscribe<{ jobChanged: { id: string; state: string } }>(
       "subscription { jobChanged { id state } }",
     );
-    // Nothing tells that the stream is open: events of this job are waited for, whichever come.
+    // No event shows that the stream is open: the test waits for events of this job, whichever arrive.
     const id = await eventually(
       async () => {
         const made = await submit("watched", "true");
@@ -144,7 +144,7 @@ describe("graphql-sse", () => {
     expect(seen.error).toBeUndefined();
   });
 
-  test("hears of edges that join and leave, from a revision on", async () => {
+  test("receives edges that join and leave, from a revision on", async () => {
     const { stats } = await client.request<{ stats: { revision: number } }>(
       "{ stats { revision } }",
     );
@@ -188,12 +188,12 @@ describe("docs/graphql.md", () => {
   );
   const queries = blocks.filter((text) => !text.startsWith("subscription"));
 
-  test("has three queries that run as they stand", async () => {
+  test("has three queries that run as written", async () => {
     expect(queries).toHaveLength(3);
     for (const query of queries) expect(await client.request(query)).toBeTruthy();
   });
 
-  test("has a subscription that opens as it stands", async () => {
+  test("has a subscription that opens as written", async () => {
     const [query = ""] = blocks.filter((text) => text.startsWith("subscription"));
     const seen = subscribe(query);
     await eventually(() => seen.results.length > 0, { what: () => JSON.stringify(seen) });

@@ -27,7 +27,7 @@ const BUILTIN = [
 const RAINBOW = ["convergedcomputing.org.grpc.v1.RainbowScheduler", "service.MemoryGraph"];
 const GO_SCHEDULE = ["proto.Scheduler"];
 
-/** What reflection lists, which must be what health checks know. */
+/** The services that reflection lists, which must equal those of health checks. */
 async function servicesAt(address: string): Promise<readonly string[]> {
   const client = connect(address);
   const info = openBidi(client, ServerReflection.method.serverReflectionInfo);

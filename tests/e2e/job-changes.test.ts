@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { Site } from "../support/busbar.ts";
 
-// Jobs that are changed after they were submitted, by the command line, with real processes.
+// Changes of submitted jobs, by the command line, with real processes.
 
 let site: Site;
 beforeAll(async () => {
@@ -59,7 +59,7 @@ test("a running task is requeued: it stops, and runs again", async () => {
   });
 }, 60_000);
 
-test("a job is run again, or its failed tasks alone, or from its printed spec", async () => {
+test("a job is rerun, or its failed tasks alone, or from its printed spec", async () => {
   const id = await submit("--array", "0-5", "--", "sh", "-c", "exit $((BUSBAR_ARRAY_INDEX % 2))");
   expect((await site.run("wait", id)).code).toBe(1);
   const again = await site.json<Submitted>("rerun", id, "--failed");
@@ -93,7 +93,7 @@ test("jobs are cancelled by state, label and group", async () => {
   expect((await site.run("cancel", "--group", "c", "--state", "pending")).stdout).toBe(
     `job ${ids[0]} (true) is cancelled\n`,
   );
-  expect((await site.run("cancel", "--group", "c")).stdout).toBe("no such jobs\n");
+  expect((await site.run("cancel", "--group", "c")).stdout).toBe("no job matches\n");
 }, 60_000);
 
 test("scripts have arguments and directives, and tasks their entries", async () => {
@@ -103,7 +103,7 @@ test("scripts have arguments and directives, and tasks their entries", async () 
     '#!/bin/sh\n#SBATCH -J step --partition=x\n#BUSBAR --cpu 0.5\necho "$# $1"\n',
   );
   const ran = await site.run("submit", "--script", script, "--wait", "--", "a b", "c");
-  expect(ran.stderr).toContain("#SBATCH --partition of the script: not followed");
+  expect(ran.stderr).toContain("#SBATCH --partition of the script is ignored");
   const id = /job (\d+)/.exec(ran.stdout)?.[1] ?? "";
   expect((await site.run("logs", id)).stdout).toBe("2 a b\n");
   expect(await site.client.getJob({ id })).toMatchObject({

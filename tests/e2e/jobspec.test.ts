@@ -52,20 +52,20 @@ test("a jobspec is tried without a trace, and then runs in its order", async () 
   expect(await jobCount()).toBe(0);
 
   const ran = await site.run("submit", "--jobspec", path, "--group", "g", "--wait");
-  expect([ran.code, ran.stderr]).toEqual([0, "busbar: there was no group g; this made it\n"]);
+  expect([ran.code, ran.stderr]).toEqual([0, "busbar: created group g, which did not exist\n"]);
   expect(ran.stdout).toBe("job 1 (collect)\njob 2 (count/sum)\njob 3 (report)\n");
   expect(site.lines("lines")).toEqual(["collect", "report", "sum"]);
   const sum = await site.run("job", "2");
   expect(sum.stdout).toMatch(/\nGroup: +g\n.*\nRequest: +1 core\n/s);
 });
 
-test("a dry run tells where the tasks of a command would go", async () => {
+test("a dry run prints where the tasks of a command would be placed", async () => {
   const line = ["submit", "--dry-run", "--array", "0-4", "--cpu", "1", "--name", "sweep"];
   expect(await site.run(...line, "--", "true")).toEqual({
     code: 0,
     stdout:
       "sweep: 5 tasks\n  2 tasks would start on node a1 of cluster default\n" +
-      "  3 tasks would wait: there is room only for those that go first\n",
+      "  3 tasks would wait: there is free capacity only for tasks that go first\n",
     stderr: "",
   });
   expect(await jobCount()).toBe(0);
@@ -73,14 +73,10 @@ test("a dry run tells where the tasks of a command would go", async () => {
 
 test("an unsatisfiable jobspec is rejected with the reasons, or pending when that is allowed", async () => {
   const refused = await site.run("submit", "--cpu", "64", "--", "true");
-  expect(refused).toEqual({
-    code: 1,
-    stdout: "",
-    stderr:
-      "busbar: no registered node or cluster can run this job: 1 node: too small: has 2 cpu, 64 cpu asked. " +
-      "Ask for something else, add what it needs, or allow what cannot be satisfied yet " +
-      "(--allow-unsatisfiable)\n",
-  });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(
+    /can run this job: 1 node: too small: has 2 cpu, 64 cpu .*\(--allow-unsatisfiable\)\n$/,
+  );
   const tried = await site.run("submit", "--dry-run", "--cpu", "64", "--", "true");
   expect(tried.code).toBe(1);
   expect(tried.stdout).toContain(
@@ -115,7 +111,7 @@ test("a server with an invalid selection flag does not start", async () => {
   expect(await server("--select", "chepest")).toEqual({
     code: 2,
     stdout: "",
-    stderr: 'busbar: --select: "chepest" is not a way to select; did you mean cheapest?\n',
+    stderr: 'busbar: --select: "chepest" is not a strategy; did you mean cheapest?\n',
   });
   const rules = file("rules.yaml", "priorities: |\n  - priority: 1\n    steps: [{ filtr: a }]\n");
   const { code, stderr } = await server("--select-options", rules);

@@ -17,7 +17,7 @@ afterEach(async () => {
   if (cgroup !== undefined) await removeCgroup(cgroup);
 });
 
-/** Skips a block, and says why in its name, where this machine lacks something. */
+/** Skips a block where this machine lacks something, with the reason in its name. */
 function describeIf(why: string | undefined, name: string, body: () => void): void {
   if (why === undefined) describe(name, body);
   else describe.skip(`${name} (skipped: ${why})`, body);
@@ -32,7 +32,7 @@ async function startAgent(...flags: string[]): Promise<void> {
 const ALLOCATE = ["sh", "-c", "head -c 300m /dev/zero | tail -n 1 | wc -c"];
 
 describeIf(whyNoCgroup("memory"), "memory", () => {
-  test("300 MiB in a task of 32 MiB end it, and every view says why", async () => {
+  test("300 MiB in a task of 32 MiB end it, and every view has the reason", async () => {
     await startAgent();
     const reason = "used more than its memory of 32MiB; ask for more with --memory";
     const { code, stderr } = await site.run("run", "--memory", "32MiB", "--", ...ALLOCATE);
@@ -59,7 +59,7 @@ describeIf(whyNoCgroup("cpu"), "cpu", () => {
 });
 
 describeIf(whyNoCgroup(), "ends", () => {
-  test("an agent killed with kill -9 ends, when it is back, what left session and environment", async () => {
+  test("an agent killed with kill -9 ends, when it is back, processes that left session and environment", async () => {
     cgroup = makeCgroup();
     await site.startServer();
     const agent = await site.startAgent("a", "--cgroup", cgroup);
@@ -78,7 +78,7 @@ describeIf(whyNoCgroup(), "ends", () => {
   });
 });
 
-test("what cannot be enforced is refused, before anything listens", async () => {
+test("a limit that cannot be enforced is rejected, before anything listens", async () => {
   const cgroupOfNobody = site.path("none");
   for (const command of ["agent", "up"]) {
     const flags = ["--enforce", "memory", "--cgroup", cgroupOfNobody, "--data", site.path("d")];

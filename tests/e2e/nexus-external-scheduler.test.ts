@@ -47,7 +47,7 @@ const report = async (name: string, progress: number): Promise<void> => {
   expect((await tree.putStatus("JobInfo", infoOf(name), state)).status).toBe(200);
 };
 
-test("a job is assigned, done and deleted by calls that each meet another server", async () => {
+test("a job is assigned, done and deleted by calls that each reach another server", async () => {
   const external = "--nexus-external-scheduler";
   const scheduler = new OldScheduler(tree, () => kill(external));
   await tree.startEdgeAgent("edge-10");
@@ -78,7 +78,7 @@ test("a job is assigned, done and deleted by calls that each meet another server
   expect(await percentOf("job-1")).toBe(100);
 });
 
-test("without the flag the server goes on with what that scheduler left, and refuses its shares", async () => {
+test("without the flag the server continues with that scheduler's state, and rejects its shares", async () => {
   await request("job-2", 100);
   await site.nodeIs("edge-10", "connected");
   expect(await tree.list("JobInfo")).toEqual([]);

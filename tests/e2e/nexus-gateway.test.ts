@@ -18,7 +18,7 @@ afterAll(() => site.close());
 
 const JOBS = "/v1alpha1/job-groups/DefaultGroup/job-requests";
 
-test("a job that REST made is in the tree of GraphQL by the query of the old system", async () => {
+test("a job created over REST is in the GraphQL tree, by the query of the old system", async () => {
   const made = await fetch(`${gateway}${JOBS}/job-1`, {
     method: "PUT",
     headers: { "content-type": "application/json" },
@@ -40,7 +40,7 @@ test("a job that REST made is in the tree of GraphQL by the query of the old sys
   });
 });
 
-test("the three queries of docs/coming-from/nexus.md run as they stand, and are examples of the page", async () => {
+test("the three queries of docs/coming-from/nexus.md run as written, and are examples of the page", async () => {
   const read = (path: string) =>
     readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "utf8");
   const queries = [...read("docs/coming-from/nexus.md").matchAll(/```graphql\n([^]*?)```/g)].map(

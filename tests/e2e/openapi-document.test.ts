@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Running, Site } from "../support/busbar.ts";
 
-// The OpenAPI document of a server with a node n1: its form, and every example sent as it stands.
+// The OpenAPI document of a server with a node n1: its form, and every example as written.
 const redocly = fileURLToPath(new URL("../../node_modules/.bin/redocly", import.meta.url));
 const config = fileURLToPath(new URL("../conformance/openapi/redocly.yaml", import.meta.url));
 
@@ -22,7 +22,7 @@ interface Operation {
   };
 }
 
-/** What others need comes first, and what takes it away last; the rest as the document has it. */
+/** Requests that others depend on come first, and those that remove them last; the rest in the order of the document. */
 const ORDER = [
   "registerCluster",
   "submitJobs",
@@ -42,7 +42,7 @@ const LAST = [
   "removeGroup",
   "removeNode",
 ];
-/** What an example takes for granted. */
+/** The prerequisites of an example. */
 const READY: Readonly<Record<string, () => Promise<unknown>>> = {
   reportProgress: () => site.jobIs("2", "running"),
   requeueJob: () => site.jobIs("2", "running"),
@@ -78,7 +78,7 @@ const placeOf = ({ operationId }: Operation): number => {
   return ORDER.includes(operationId) ? ORDER.indexOf(operationId) : ORDER.length;
 };
 
-test("every example of the document works as it stands", async () => {
+test("every example of the document works as written", async () => {
   const answers: string[] = [];
   for (const operation of operations.toSorted((a, b) => placeOf(a) - placeOf(b))) {
     const { operationId, method, path, parameters = [], requestBody } = operation;

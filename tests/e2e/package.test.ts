@@ -1,5 +1,14 @@
-import { chmodSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Site } from "../support/busbar.ts";
 import { checkout, PackageBed } from "../support/package-bed.ts";
@@ -7,9 +16,9 @@ import { checkout, PackageBed } from "../support/package-bed.ts";
 const NOBODY = 65_534;
 const bed = new PackageBed();
 const site = new Site();
-/** A folder with `npm install ./busbar-*.tgz` and nothing else. */
+/** A folder with only `npm install ./busbar-*.tgz`. */
 let folder = "";
-/** The command as `npm install -g` puts it. */
+/** The command as `npm install -g` installs it. */
 let globalCommand = "";
 
 beforeAll(async () => {
@@ -45,7 +54,7 @@ describe("the tarball", () => {
     expect(list).toContain("package/dist/LICENSES.txt");
   });
 
-  test("runs in an empty folder on the Node that npm put beside it", async () => {
+  test("runs in an empty folder on the Node that npm installed beside it", async () => {
     const env = { PATH: bed.searchPath() };
     const ran = await bed.exec("npx", ["--no", "busbar", "version"], { cwd: folder, env });
     expect(ran).toMatchObject({ code: 0, stdout: "busbar 0.1.0\n" });
@@ -104,6 +113,52 @@ describe("installed globally", () => {
   });
 });
 
+describe("short commands load little", () => {
+  /** Writes down which files were loaded, and which modules of Node. */
+  const PROBE = `import { registerHooks } from "node:module";
+import { writeFileSync } from "node:fs";
+const before = new Set(process.moduleLoadList);
+const files = [];
+registerHooks({ load: (url, context, next) => (url.startsWith("file:") && files.push(url), next(url, context)) });
+process.on("exit", () => {
+  const modules = process.moduleLoadList.filter((name) => !before.has(name));
+  writeFileSync(process.env.PROBE_OUTPUT, JSON.stringify({ files, modules }));
+});
+`;
+
+  test.each([
+    ["version", 5],
+    ["jobs", 14],
+    ["nodes", 16],
+    ["submit -- true", 14],
+    ["run -- true", 18],
+  ])("busbar %s", async (line, filesMax) => {
+    const probe = bed.path("probe.mjs");
+    const output = bed.path("loaded.json");
+    writeFileSync(probe, PROBE);
+    const env = {
+      PATH: bed.searchPath(),
+      BUSBAR_SERVER: site.server,
+      NODE_OPTIONS: `--import ${probe}`,
+      PROBE_OUTPUT: output,
+    };
+    const ran = await bed.exec(globalCommand, line.split(" "), { env });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    const loaded = JSON.parse(readFileSync(output, "utf8")) as {
+      readonly files: readonly string[];
+      readonly modules: readonly string[];
+    };
+    expect(loaded.files.length).toBeGreaterThan(0);
+    expect(loaded.files.length).toBeLessThanOrEqual(filesMax);
+    // TLS alone takes longer than the rest of a command, and so do protobuf's descriptors.
+    expect(loaded.modules.join("\n")).not.toMatch(
+      /NativeModule (?:http2|https?|tls|crypto|zlib)$/m,
+    );
+    const texts = loaded.files.map((url) => readFileSync(fileURLToPath(url), "utf8"));
+    expect(texts.filter((text) => /\bfileDesc\(/.test(text))).toEqual([]);
+  });
+});
+
 describe("the client of the package", () => {
   const TSCONFIG = {
     compilerOptions: {
@@ -120,7 +175,7 @@ describe("the client of the package", () => {
   };
   const tsc = join(checkout, "node_modules/.bin/tsc");
 
-  test("has types that a strict project of a user checks against", async () => {
+  test("has types that a strict project of a user can check against", async () => {
     cpSync(join(checkout, "examples/client.ts"), join(folder, "client.ts"));
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(TSCONFIG));

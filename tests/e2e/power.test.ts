@@ -10,7 +10,7 @@ afterEach(() => site.close());
 const jobOf = (id: string) => site.json<JobRow>("job", id);
 const sharesOf = (id: string) => site.json<{ tasks: TaskRow[] }>("tasks", id);
 
-test("a job with energy is split over agents with power; what a vanished one had told counts", async () => {
+test("a job with energy is split over agents with power; the reported energy of a vanished one counts", async () => {
   site = new Site();
   await site.startServer("--heartbeat", "500ms", "--silence", "2s", "--node-lost-after", "4s");
   const first = await site.startAgent("a1", "--power", "100W");
@@ -18,7 +18,7 @@ test("a job with energy is split over agents with power; what a vanished one had
   await site.startAgent("a2", "--power-schedule", site.path("power"));
   expect((await site.run("nodes")).stdout).toMatch(/POWER[\s\S]*100 W[\s\S]*300 W/);
 
-  // Of a1 it tells a half and goes on for ever; of a2 it ends.
+  // On a1 it reports a half and continues for ever; on a2 it ends.
   const script = `echo "$BUSBAR_NODE $BUSBAR_SHARE_WATT_SECONDS" >> "${site.path("shares")}"
 [ "$BUSBAR_NODE" = a2 ] && exit 0
 echo 50 > "$BUSBAR_PROGRESS_FILE"
@@ -54,13 +54,13 @@ while [ -d "${site.directory}" ]; do sleep 0.1; done`;
   expect(ended.endedAtMs).toBe(Math.max(...tasks.map(({ endedAtMs = 0 }) => endedAtMs)));
 });
 
-test("without a command a job waits for edges that need none, and says why; of no energy it has succeeded", async () => {
+test("without a command a job is pending for edges that need none, with the reason; with no energy it has succeeded", async () => {
   site = new Site();
   await site.startServer();
   await site.startAgent("a1", "--power", "100W");
   const refused = await site.run("submit", "--energy", "10Ws");
   expect(refused).toMatchObject({ code: 1 });
-  expect(refused.stderr).toContain("takes no shares without a command");
+  expect(refused.stderr).toContain("runs only shares with a command");
   const { jobs } = await site.json<{ jobs: { id: string }[] }>("submit", "--energy", "0", "--wait");
   expect(jobs).toMatchObject([{ exitCode: 0 }]);
   expect(await jobOf(jobs[0]?.id ?? "")).toMatchObject({ state: "succeeded", taskTotal: 0 });

@@ -27,7 +27,7 @@ const comes = (id: string, percent: number): Promise<true> =>
     timeoutMs: 60_000,
   });
 
-test("a task says how far it is in three ways, through kill -9 of server and agent", async () => {
+test("a task reports its progress in three ways, through kill -9 of server and agent", async () => {
   site = new Site();
   const server = await site.startServer();
   const agent = await site.startAgent("a1", "--cpu", "4");
@@ -64,7 +64,7 @@ exit 5`;
   go("b");
   await site.startServer();
   expect((await progressOf(id))?.percent).toBeGreaterThanOrEqual(35);
-  await comes(id, 40); // the agent says the newest again
+  await comes(id, 40); // the agent sends the newest again
 
   await agent.end("SIGKILL");
   go("c");
@@ -109,5 +109,5 @@ test("a command outside of a task needs the name of one", async () => {
   site = new Site();
   const { code, stderr } = await site.run("progress", "40");
   expect(code).toBe(2);
-  expect(stderr).toContain("BUSBAR_PROGRESS_FILE is not set; name one with --task");
+  expect(stderr).toContain("name a task with --task");
 });

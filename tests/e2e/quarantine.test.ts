@@ -10,8 +10,8 @@ beforeEach(() => {
 afterEach(() => site.close());
 
 /**
- * Fails soon after its start where BAD is set, as on a machine that lacks a library. Elsewhere it
- * succeeds sooner than that, so that a slow machine does not delay the evidence for the jobs.
+ * Fails soon after its start where BAD is set, as on a machine that lacks a library. Elsewhere it succeeds sooner than that, so that a slow
+ * machine does not delay the evidence for the jobs.
  */
 const LACKING = ["sh", "-c", 'if [ -n "$BAD" ]; then sleep 0.3; exit 9; fi; sleep 0.05'];
 
@@ -20,7 +20,7 @@ async function submit(...args: string[]): Promise<string> {
   return jobs[0]?.id ?? "none";
 }
 
-/** Two nodes of which one fails whatever heeds BAD. */
+/** Two nodes; one fails every task that checks BAD. */
 async function startTwo(...flags: string[]): Promise<void> {
   await site.startServer(...flags);
   await site.startAgent("well", "--cpu", "2");
@@ -50,7 +50,7 @@ test("a node on which different jobs fail at once gets no more of them, until it
   await submitMany(100);
   await site.nodeIs("bad", "quarantined");
   const tasks = await ends(100);
-  // Five are enough; those that were on their way may fail, too.
+  // Five are enough; tasks on their way may fail too.
   expect(tasks["failed"]).toBeGreaterThanOrEqual(5);
   expect(tasks["failed"]).toBeLessThanOrEqual(12);
 
@@ -69,7 +69,7 @@ test("a node on which different jobs fail at once gets no more of them, until it
   await site.jobIs(only, "succeeded");
 });
 
-test("after the wait one task is tried: one that works frees the node", async () => {
+test("after the wait one task is tried: a success releases the node", async () => {
   await startTwo("--quarantine-after", "3", "--quarantine-for", "1s");
   await submitMany(60);
   await site.nodeIs("bad", "quarantined");
@@ -93,10 +93,10 @@ test("--quarantine-after 0 quarantines no node, and 1 is rejected", async () => 
   expect(failed).toBeGreaterThanOrEqual(5);
   await site.nodeIs("bad", "connected");
   const { code, stderr } = await site.run("server", "--quarantine-after", "1");
-  expect([code, stderr]).toEqual([2, expect.stringContaining("one job alone says nothing")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("write 2 or more")]);
 });
 
-test("an attempt that has no exit code has none in any door", async () => {
+test("an attempt without an exit code has none in any door", async () => {
   await site.startServer();
   await site.startAgent("a");
   const cancelled = await submit("--", "sleep", "1000");

@@ -18,7 +18,7 @@ async function ask(dialled: Client): Promise<string> {
   }
 }
 
-test("rainbow's port takes TLS and plaintext, Busbar's own has the services too", async () => {
+test("rainbow's port accepts TLS and plaintext, and Busbar's own has the services too", async () => {
   site = new Site();
   const file = (name: string, text: string): string => {
     writeFileSync(site.path(name), text);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { Relay } from "../../src/testing/relay.ts";
 
-// The relay carries the evidence of every test over a thin link, so it is tested itself.
+// Every test over a thin link depends on the relay, so it is tested itself.
 
 let target: Server;
 let accepted: Socket[];
@@ -66,7 +66,7 @@ test("a rate is the link's: two connections have half of it each", async () => {
   for (const caller of callers) caller.destroy();
 });
 
-test("a paused direction carries nothing while the other one does, and goes on afterwards", async () => {
+test("a paused direction carries nothing while the other one does, and continues afterwards", async () => {
   const caller = await dial();
   let heard = "";
   caller.on("data", (data) => (heard += data.toString()));

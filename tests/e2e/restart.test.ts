@@ -7,7 +7,7 @@ import { eventually } from "../../src/testing/eventually.ts";
 let site: Site;
 afterEach(() => site.close());
 
-/** A task that says it started, waits until a file appears, says it ended, and exits with `code`. */
+/** A task that prints its start, waits until a file appears, prints its end, and exits with `code`. */
 const aTask = (code = 0): string[] => [
   "sh",
   "-c",
@@ -31,7 +31,7 @@ async function submit(...args: string[]): Promise<string> {
   return jobs[0]?.id ?? "none";
 }
 
-test("a list that is watched survives a restart of the server, and ends quietly", async () => {
+test("a watched list survives a restart of the server, and ends quietly", async () => {
   site = new Site();
   const server = await site.startServer();
   const flags = ["--server", site.server, "jobs", "--watch", "--output", "json"];
@@ -72,7 +72,7 @@ describe("kill -9 in the middle of work", () => {
     expect(counts.tasks).toMatchObject({ succeeded: 300 });
   });
 
-  test("of the agent: its processes go on and their real exit codes are reported", async () => {
+  test("of the agent: its processes continue and their real exit codes are reported", async () => {
     site = new Site();
     await site.startServer();
     const agent = await site.startAgent("a1", "--cpu", "8");
@@ -156,7 +156,7 @@ describe("orderly stops", () => {
     expect((await site.run("stats")).code).toBe(0);
   });
 
-  test("a taken port says which, and how to choose another", async () => {
+  test("the error about a port in use names it, and says how to choose another", async () => {
     site = new Site();
     await site.startServer();
     const second = site.start([

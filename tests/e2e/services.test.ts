@@ -6,7 +6,7 @@ import { Site } from "../support/busbar.ts";
 let site: Site;
 afterEach(() => site.close());
 
-/** Says which instance, job, attempt and process it is, and goes on until it is stopped. */
+/** Prints its instance, job, attempt and process, and continues until it is stopped. */
 const serve = (): string[] => [
   "sh",
   "-c",
@@ -17,7 +17,7 @@ const serve = (): string[] => [
 const apply = (...args: string[]) => site.json("services", "apply", "web", ...args);
 const quick = ["--cpu", "0.1", "--restart", "always", "--restart-backoff", "100ms"];
 
-/** Attempts that have started, as "job attempt", and the processes that are alive. */
+/** Started attempts, as "job attempt", and the live processes. */
 const started = (): string[] => site.lines("started").map((line) => line.replace(/ \d+$/, ""));
 const alive = (): number[] =>
   site
@@ -36,7 +36,7 @@ const webIs = (
 const NONE = { running: 0, state: "away" };
 const runs = (count: number) => webIs(`${count} to run`, ({ running }) => running === count);
 
-test("a service goes on after kill -9 of its process, of the agent and of the server", async () => {
+test("a service continues after kill -9 of its process, of the agent and of the server", async () => {
   site = new Site();
   let server = await site.startServer();
   const agent = await site.startAgent("a1", "--cpu", "4");
@@ -59,7 +59,7 @@ test("a service goes on after kill -9 of its process, of the agent and of the se
   server = await site.startServer();
   await site.nodeIs("a1", "connected");
   await runs(2);
-  // Nothing was started again, and nothing twice.
+  // Nothing was restarted, and nothing started twice.
   expect(started()).toHaveLength(3);
   expect(alive()).toHaveLength(2);
 
@@ -97,7 +97,7 @@ test("a rollout stops when the new template fails, and rollback replaces only th
   await site.json("services", "rollback", "web");
   await webIs("the rollback to be done", ({ state, running }) => state === "done" && running === 3);
   expect(started()).toEqual(["1 1", "2 1", "3 1", "5 1"]);
-  // A template that works replaces them all.
+  // A working template replaces them all.
   await apply(...terms, "--", ...serve(), "another");
   await webIs("the rollout to be done", ({ state, running }) => state === "done" && running === 3);
   expect(started()).toHaveLength(7);

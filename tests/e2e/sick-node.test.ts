@@ -40,7 +40,7 @@ interface Task {
   readonly past?: readonly { readonly node?: string; readonly reason: string }[];
 }
 
-/** Jobs that print something, beside a healthy node, while `sick` cannot start anything. */
+/** Jobs that print something, beside a healthy node, while `sick` cannot start processes. */
 async function runBesideSick(why: string): Promise<void> {
   const many = await submit("--array", "0-59", "--", "sh", "-c", "echo hello; sleep 0.05");
   await site.nodeIs("sick", "unhealthy");
@@ -67,7 +67,7 @@ async function runBesideSick(why: string): Promise<void> {
   expect(metrics).toContain('busbar_nodes{state="unhealthy"} 1');
 }
 
-/** The node comes back by itself, and what waited for it runs. */
+/** The node recovers by itself, and the tasks that waited for it run. */
 async function runAfterRepair(): Promise<void> {
   await site.nodeIs("sick", "connected");
   const id = await submit("--node", "sick", "--", "echo", "again");
@@ -77,7 +77,7 @@ async function runAfterRepair(): Promise<void> {
   expect(stats.tasks["failed"] ?? 0).toBe(0);
 }
 
-/** Also while its agent writes to it, as it does when it starts: rmSync then stops half-way, with no error. */
+/** Also while its agent writes to it, as at its start: rmSync then stops half-way, without an error. */
 async function removeDirectory(path: string): Promise<void> {
   await eventually(
     () => {
@@ -88,7 +88,7 @@ async function removeDirectory(path: string): Promise<void> {
   );
 }
 
-/** Fills a disk, also with what others free on it in the first second: agents try things out when they start. */
+/** Fills a disk, also the space that others free in the first second: agents probe when they start. */
 async function fill(directory: string, file: string): Promise<void> {
   let fullFor = 0;
   await eventually(
@@ -107,14 +107,14 @@ async function fill(directory: string, file: string): Promise<void> {
 }
 
 describe("an unhealthy node beside a healthy one", () => {
-  test("its data directory is deleted while tasks run: no task fails, and it comes back", async () => {
+  test("its data directory is deleted while tasks run: no task fails, and it recovers", async () => {
     await site.startServer();
     await site.startAgent("well", "--cpu", "4");
     await site.startAgent("sick", "--cpu", "4");
     const before = await submit("--node", "sick", "--", "sleep", "2");
     await site.jobIs(before, "running");
     await removeDirectory(site.path("agent-sick"));
-    await runBesideSick("the data directory is gone");
+    await runBesideSick("the data directory is missing");
     mkdirSync(site.path("agent-sick"));
     await runAfterRepair();
     await site.jobIs(before, "succeeded");
@@ -133,7 +133,7 @@ describe("an unhealthy node beside a healthy one", () => {
     await site.startAgent("sick");
   });
 
-  test("its disk fills up: no task fails, and it comes back", async ({ skip }) => {
+  test("its disk fills up: no task fails, and it recovers", async ({ skip }) => {
     mounted = mountSmall(site.path("agent-sick"));
     if (mounted === undefined) skip("nobody may mount a tmpfs here");
     await site.startServer();

@@ -46,7 +46,7 @@ test("kill -9 of the agent, of either server and of the node loses nothing and r
   const endless = { placement: { cluster: "site-a" }, array: "0-3", command: ["sleep", "600"] };
   const unwanted = (await above.client.submitJobs({ jobs: [{ spec: endless }] })).jobs[0]?.id ?? "";
 
-  // Each in turn, at moments when tasks begin and end, and the agent most often.
+  // Each in turn, when tasks begin and end, and the agent most often.
   const order = ["agent", "below", "agent", "above", "agent", "node", "below", "agent"];
   for (const [at, name] of order.entries()) {
     const enough = Math.floor(((at + 1) * TASKS) / (order.length + 2));
@@ -73,7 +73,7 @@ test("kill -9 of the agent, of either server and of the node loses nothing and r
   expect(above.lines("began")).toEqual(all);
   expect(above.lines("ended")).toEqual(all);
   const { tasks } = await above.client.listTasks({ jobId: id, pageSize: 1_000 });
-  expect(tasks.flatMap(({ past }) => past)).toEqual([]); // offers that were withdrawn are none
+  expect(tasks.flatMap(({ past }) => past)).toEqual([]); // withdrawn offers do not count
   expect(tasks.map(({ exitCode }) => exitCode)).toEqual(tasks.map(({ index }) => index % 2));
   // The journal drops runs whose ends the server above has.
   await eventually(async () => (await above.client.getNode({ name: "site-a-agent" })).tasks === 0, {

@@ -57,7 +57,7 @@ async function jobsBelow(site: Site, jobId: string): Promise<Job[]> {
   return jobs.filter(({ spec }) => spec?.labels["busbar.origin.task"]?.startsWith(`${jobId}.`));
 }
 
-/** Watt-seconds that edges of both sites have done of this job above. */
+/** Watt-seconds that edges of both sites have done for this job above. */
 async function doneBelow(jobId: string): Promise<number> {
   let sum = 0;
   for (const site of [siteA, siteB]) {
@@ -134,7 +134,7 @@ test(
       ["site-b", []],
     ]);
 
-    // Both levels hear of a cancel; one share alone is taken back, and its rest is split again.
+    // Both levels receive a cancel; a single share is taken back, and its rest is split again.
     const endless = await submit(above, energy(10_000_000));
     await eventually(async () => (await doneBelow(endless)) > 0, {
       what: "it to begin below",
@@ -152,7 +152,7 @@ test(
       what: "its jobs below to end",
       timeoutMs: 90_000,
     });
-    // What counts above was done below; at most a hundredth of a percent of each share is not counted.
+    // Energy that counts above was done below; at most a hundredth of a percent of each share is not counted.
     const all = await sharesOf(above, endless);
     const slack = all.reduce(
       (sum, { share }) => sum + Number(share?.wattSeconds ?? 0) / 10_000 + 1,
@@ -179,14 +179,14 @@ test(
 
     // A task that is no share goes to the site's cluster, not to the node of its edges.
     expect((await above.run("submit", "--node", "site-a", "--", "true")).stderr).toMatch(
-      /stands for the edges of a site/,
+      /node of a site's edges/,
     );
     const failing = await submit(above, { ...energy(40), command: ["sh", "-c", "exit 7"] });
     await above.jobIs(failing, "failed");
     const [failed] = await sharesOf(above, failing);
     expect(failed).toMatchObject({ exitCode: 7, node: "site-a" });
 
-    // Of the site's own users.
+    // A job of the site's own users.
     const own = await submit(siteA, { ...energy(40), command: ["sleep", "600"] });
     await siteA.jobIs(own, "running");
     await hasPower("site-a", 1);
@@ -195,7 +195,7 @@ test(
     await eventually(
       async () => {
         ({ summary } = await above.client.explainJob({ id: waiting }));
-        return /1 task waits in busbar: 1 node could take one later.*1 node: busy/.test(summary);
+        return /1 task waits in busbar: 1 node could run it later.*1 node: busy/.test(summary);
       },
       { what: () => `the reason below, not ${summary}`, timeoutMs: 90_000 },
     );

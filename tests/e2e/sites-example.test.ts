@@ -23,7 +23,7 @@ afterEach(async () => {
   await site.close();
 });
 
-/** Of nobody now; the example has ports that people can type. */
+/** Ports that are free now; the example has ports that people can type. */
 async function freeAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +58,7 @@ test("a controller and two sites, with the link of one cut for a while", async (
   expect(stdout).toContain("task 1 of the controller is task 1 on a1");
   expect(stdout).toMatch(/^3 of 8 on [ab]1$/m);
   expect(stdout).toMatch(/upstream/);
-  // The energy of the last job, as the controller and site-a see it.
+  // The energy of the last job, as the controller and site-a report it.
   expect(stdout).toMatch(/^ *3\.\d +succeeded .*\bsite-a\b/m);
   expect(stdout).toMatch(/^ *3\.\d +succeeded .*\bsite-b\b/m);
 

@@ -30,7 +30,7 @@ function speak(
   return of.start(["agent", ...own, ...how]);
 }
 
-/** Says that it began, waits until a file appears, says that it ended. */
+/** Prints that it began, waits until a file appears, prints that it ended. */
 const waiting = (code = 0): string[] => [
   "sh",
   "-c",
@@ -52,7 +52,7 @@ const submit = async (spec: object, to = above): Promise<string> => {
 const onSite = { placement: { cluster: "site-a" } };
 
 describe("a Busbar as a cluster of another", () => {
-  test("jobs, output, usage, cancel and explain go through both", async () => {
+  test("jobs, output, usage, cancel and explain pass through both", async () => {
     speak();
     await above.nodeIs("site-a-agent", "connected");
     const spec = { ...onSite, comment: "travels", priority: 3, array: "4-5" };
@@ -82,7 +82,7 @@ describe("a Busbar as a cluster of another", () => {
     await above.jobIs(far, "succeeded");
     expect((await above.client.getTask({ id: far })).progress).toMatchObject({ percent: 60 });
 
-    // The nodes below are what the cluster has; one that is drained there has nothing free.
+    // The nodes below are the cluster's nodes; a node that is drained there has no free capacity.
     const { graph } = await above.client.getClusterGraph({ name: "site-a" });
     expect(graph).toContain('"/site-a/default/n1"');
     await below.json("nodes", "drain", "n1");
@@ -120,14 +120,14 @@ describe("a Busbar as a cluster of another", () => {
   test("a job that is pending below shows its reason above; a cancel below is reported above", async () => {
     speak({}, "--take", "queue=10");
     await above.nodeIs("site-a-agent", "connected");
-    // Of the site's own users.
+    // A job of the site's own users.
     const own = await submit({ command: ["sleep", "600"], resources: { cpu: 8 } }, below);
     await below.jobIs(own, "running");
     const id = await submit({ ...onSite, command: ["true"], resources: { cpu: 2 } });
     await eventually(
       async () => {
         const { summary } = await above.client.explainJob({ id });
-        return /1 task waits in busbar: 1 node could take one later \(1 node: /.test(summary);
+        return /1 task waits in busbar: 1 node could run it later \(1 node: /.test(summary);
       },
       { what: "the reason below", timeoutMs: 60_000 },
     );
@@ -136,10 +136,10 @@ describe("a Busbar as a cluster of another", () => {
     await above.jobIs(id, "failed");
     const { reason } = await above.client.getJob({ id });
     expect(reason).toBe("could not start: cancelled at site site-a: not here");
-    await below.jobIs(own, "running"); // what belongs to the site is never touched
+    await below.jobIs(own, "running"); // jobs of the site itself are never touched
   });
 
-  test("a site that is cut off goes on; afterwards both are in step, and nothing ran twice", async () => {
+  test("a site that is cut off continues; afterwards both agree, and nothing ran twice", async () => {
     const agent = speak();
     await above.nodeIs("site-a-agent", "connected");
     const id = await submit({ ...onSite, array: "0-5", command: waiting(), resources: { cpu: 1 } });
@@ -159,7 +159,7 @@ describe("a Busbar as a cluster of another", () => {
     await below.jobIs(own, "succeeded");
     go();
     await lines("ended", 6);
-    // The agent is killed while all that it has to tell waits on its disk.
+    // The agent is killed while all its pending reports are on its disk.
     await agent.end("SIGKILL");
     speak();
     relay.heal();
@@ -211,25 +211,21 @@ describe("more than two", () => {
     expect(await above.run("logs", `${id}.2`)).toMatchObject({ stdout: `${id}.2\n` });
   });
 
-  test("in a circle is refused: the agent that closes it, and jobs that would go round", async () => {
+  test("in a circle is refused: the agent that closes it, and jobs that would circulate", async () => {
     const first = speak({}, "--take", "queue=10");
     await above.nodeIs("site-a-agent", "connected");
     const back = { of: below, to: above, cluster: "back", server: below.server };
     speak(back, "--take", "queue=10");
     await below.nodeIs("back-agent", "connected");
-    await first.prints(
-      /site site-a is below itself: its cluster back holds what this agent has told/,
-    );
-    // With nothing else to run on it goes to site-a, back up, and to site-a again.
+    await first.prints(/site site-a contains itself: its cluster back /);
+    // With no other place to run it goes to site-a, back up, and to site-a again.
     await below.json("nodes", "drain", "n1");
     const id = await submit({ ...onSite, command: ["true"] });
     await above.jobIs(id, "failed");
-    expect((await above.client.getJob({ id })).reason).toContain(
-      "the job came through the agent of site site-a before",
-    );
+    expect((await above.client.getJob({ id })).reason).toContain("passed through site site-a");
     await first.end("SIGTERM");
     const again = speak();
     expect(await again.end()).not.toBe(0);
-    expect(again.output).toContain("site site-a is below itself");
+    expect(again.output).toContain("site site-a contains itself");
   });
 });

@@ -7,7 +7,7 @@ afterEach(() => site.close());
 
 const ALLOCATE = ["dd", "if=/dev/zero", "of=/dev/null", "bs=300M", "count=1"] as const;
 
-test("what a task asks for reaches its agent, which enforces it", async () => {
+test("the requests of a task reach its agent, which enforces them", async () => {
   await site.startServer();
   await site.startAgent("n1", "--enforce", "process-memory");
   const small = await site.run("run", "--memory", "32MiB", "--", ...ALLOCATE);

@@ -22,7 +22,7 @@ async function start(...agentFlags: string[]): Promise<void> {
   await site.nodeIs("edge", "connected");
 }
 
-/** A script of so many bytes that hardly become fewer, and that says that it has started. */
+/** A script of so many bytes that hardly compress, and that prints that it has started. */
 function aScript(bytes: number): string {
   const rest = randomBytes(Math.ceil((bytes * 3) / 4))
     .toString("base64")
@@ -58,7 +58,7 @@ test("a script that takes long to arrive starts, a small job behind it starts fi
   expect(relay.carried("down") - before).toBeLessThan(1.2 * 500_000);
 });
 
-test("of 100 jobs with scripts of 10 kB each starts as soon as it has arrived", async () => {
+test("each of 100 jobs with scripts of 10 kB starts as soon as it has arrived", async () => {
   await start();
   const scripts = Array.from({ length: 100 }, () => aScript(10_000));
   const before = relay.carried("down");
@@ -72,7 +72,7 @@ test("of 100 jobs with scripts of 10 kB each starts as soon as it has arrived", 
   expect(relay.carried("down") - before).toBeLessThan(1.3 * 100 * 10_000);
 });
 
-test("a script whose link is cut goes on where it was, and an array's comes once", async () => {
+test("a script whose link is cut continues where it was, and an array's comes once", async () => {
   await start();
   relay.set({ downBytesPerSecond: 150_000 });
   const before = relay.carried("down");
@@ -89,7 +89,7 @@ test("a script whose link is cut goes on where it was, and an array's comes once
   expect(relay.carried("down") - before).toBeLessThan(1.5 * 400_000);
 });
 
-/** A job that has written so many bytes, of which two thirds are left when they are packed. */
+/** A job that has written so many bytes, which compress to two thirds. */
 async function written(bytes: number): Promise<string> {
   const script = `head -c ${(bytes * 3) / 4} /dev/urandom | base64 -w 0`;
   const [id = ""] = await submit(script);
@@ -107,7 +107,7 @@ test("readers share a thin link and get everything, and a job beside them is qui
   const atSubmit = relay.carried("up");
   const done = await site.run("submit", "--wait", "--", "true");
   expect(done.code).toBe(0);
-  // While it was submitted, started and reported, the link carried little of the outputs.
+  // While it was submitted, started and reported, the link carried few bytes of the outputs.
   expect(relay.carried("up") - atSubmit).toBeLessThan(300_000);
   relay.set({ upBytesPerSecond: 200_000 });
   for (const reader of readers) {
@@ -119,7 +119,7 @@ test("readers share a thin link and get everything, and a job beside them is qui
   expect(relay.carried("up") - before).toBeLessThan(0.9 * 900_000);
 });
 
-test("a reader goes on where it was after the link was cut, and followers too", async () => {
+test("a reader continues where it was after the link was cut, and so do followers", async () => {
   await start();
   const id = await written(600_000);
   relay.set({ upBytesPerSecond: 150_000 });
@@ -136,7 +136,7 @@ test("a reader goes on where it was after the link was cut, and followers too", 
   expect(relay.carried("up") - before).toBeLessThan(1.5 * 1_200_000);
 });
 
-test("an agent with a bandwidth sends all of an output", async () => {
+test("an agent with a bandwidth limit sends all of an output", async () => {
   await start("--bandwidth", "200KiB");
   const id = await written(200_000);
   const { stdout } = await site.run("logs", id);

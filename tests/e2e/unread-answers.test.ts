@@ -31,7 +31,7 @@ function aGraph(): object {
 const rssOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 
-/** The least memory of an idle server, after its garbage collection. */
+/** The smallest memory of an idle server, after its garbage collection. */
 async function restingRss(pid: number): Promise<number> {
   let least = Infinity;
   let looks = 0;
@@ -45,7 +45,7 @@ async function restingRss(pid: number): Promise<number> {
   return least;
 }
 
-/** Connections that ask for the graph and read nothing of it. */
+/** Connections that request the graph and read nothing of it. */
 function openUnread(server: string): () => void {
   const message = toBinary(
     GetClusterGraphRequestSchema,
@@ -67,7 +67,7 @@ function openUnread(server: string): () => void {
 }
 
 test.runIf(process.platform === "linux")(
-  "the memory of answers that nobody read comes back when their connections close",
+  "the memory of unread answers is freed when their connections close",
   async () => {
     const { pid } = await site.startServer();
     const answer = await fetch(`${site.http}/v1/clusters`, {
@@ -83,7 +83,7 @@ test.runIf(process.platform === "linux")(
     const close = openUnread(site.server);
     const isHeld = (): boolean => rssOf(pid) > least + 0.8 * held;
     await eventually(isHeld, { what: "all answers are held", timeoutMs: MEMORY_MS_MAX });
-    await restingRss(pid); // rendering left garbage of its own, whose collection would hide ours
+    await restingRss(pid); // rendering left its own garbage, whose collection would hide ours
     close();
     const isBack = (): boolean => rssOf(pid) < least + 0.4 * held;
     const what = (): string => `${rssOf(pid) / MIB} MiB to come down to ${least / MIB}`;

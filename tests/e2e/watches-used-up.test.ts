@@ -25,7 +25,7 @@ function watchRequest(): Buffer {
   return frame;
 }
 
-/** Opens as many watches of one job as the server gives to one machine; also the reserve is gone. */
+/** Opens as many watches of one job as the server allows for one machine, including the reserve. */
 function useUp(): void {
   const perConnection = limits.watchesPerConnectionMax;
   for (let open = 0; open < limits.watchesPerAddressMax + perConnection; open += perConnection) {
@@ -40,7 +40,7 @@ function useUp(): void {
   }
 }
 
-test("with all watches used up, commands that wait for a job ask instead", async () => {
+test("with all watches in use, commands that wait for a job poll instead", async () => {
   const flags = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--name", "local"];
   const running = site.start(["up", "--data", site.path("data"), ...flags]);
   site.server = await running.prints(/gRPC:\s+(\S+:\d+)/);

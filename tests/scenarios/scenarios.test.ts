@@ -4,7 +4,7 @@ import { parseTranscript, runTranscript } from "./transcript.ts";
 
 const folder = new URL("transcripts/", import.meta.url);
 
-/** UPDATE_TRANSCRIPTS=1 writes what happened; read the difference before you commit it. */
+/** UPDATE_TRANSCRIPTS=1 writes the actual results; read the difference before you commit it. */
 const isUpdate = process.env["UPDATE_TRANSCRIPTS"] === "1";
 
 describe("scenarios", () => {
@@ -23,7 +23,7 @@ describe("scenarios", () => {
   }
 });
 
-/** Keeps comments and input, replaces what is printed. */
+/** Keeps comments and input, replaces the printed lines. */
 function rewrite(text: string, got: readonly string[]): string {
   let at = 0;
   const blocks = text

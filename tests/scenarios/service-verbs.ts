@@ -8,9 +8,9 @@ export type Verbs = Readonly<
   Record<string, (world: World, names: readonly string[], options: Options) => string[] | undefined>
 >;
 
-/** What is done to services in transcripts. */
+/** The verbs on services in transcripts. */
 export const serviceVerbs: Verbs = {
-  /** Keeps instances of a template, whose only argument is its version. */
+  /** Maintains instances of a template, whose only argument is its version. */
   service(world, [name = ""], options) {
     const { version = "1", replicas, restart = "always", unavailable, ready, failures } = options;
     const template = aSpec({ command: ["serve", version], service: { restart } });
@@ -56,7 +56,7 @@ export const serviceVerbs: Verbs = {
     world.do({ kind: "remove-instances", service, names, reason: "", nowMs });
     return undefined;
   },
-  /** What a view would say of a task of a service. */
+  /** The text that a view shows for a task of a service. */
   restarts(world, [id = ""]) {
     const task = world.state.task({ jobId: jobId(Number(id)), index: 0 });
     return [(task && describeRestart(task, world.nowMs)) ?? "does not wait for a restart"];

@@ -23,7 +23,7 @@ export interface Step {
   readonly want: string;
 }
 
-/** Splits a transcript: a line of input, "----", what it must print, an empty line. */
+/** Splits a transcript: a line of input, "----", the expected lines, an empty line. */
 export function parseTranscript(text: string): Step[] {
   const steps: Step[] = [];
   for (const block of text.split("\n\n")) {
@@ -36,7 +36,7 @@ export function parseTranscript(text: string): Step[] {
   return steps;
 }
 
-/** Runs the steps in one world; prints what each changed. */
+/** Runs the steps in one world; prints the changes of each. */
 export function runTranscript(steps: readonly Step[]): string[] {
   const world = new World();
   return steps.map(({ line }) => {
@@ -153,7 +153,7 @@ const verbs: Verbs = {
     world.do({ kind: "submit-jobs", submissions, by: "test", nowMs: world.nowMs });
     return undefined;
   },
-  /** Why a job waits, or why it was closed. */
+  /** Why a job is pending, or why it was closed. */
   why(world, [id = ""]) {
     const { jobs, holds } = world.state;
     const hold = holds.get(jobId(Number(id)));
@@ -172,7 +172,7 @@ const verbs: Verbs = {
   started(world, [run = "", node = ""]) {
     return told(world.report(node, refOf(run)));
   },
-  /** Said by the agent of a node, or with "-" by a caller. */
+  /** Reported by the agent of a node, or with "-" by a caller. */
   progress(world, [run = "", node = "", percent = "", ...words]) {
     const by = node === "-" ? undefined : node;
     const progress = { percent: Number(percent), message: words.join(" ") };
@@ -266,7 +266,7 @@ const verbs: Verbs = {
     if (record === undefined) return ["no such job"];
     const { state, counts } = record.progress;
     const some = Object.entries(counts).filter(([, count]) => count > 0);
-    const far = record.progress.tasksTold === 0 ? "" : `, ${percentIn(record)} %`;
+    const far = record.progress.tasksWithProgress === 0 ? "" : `, ${percentIn(record)} %`;
     return [`${state}: ${some.map(([name, count]) => `${count} ${name}`).join(", ")}${far}`];
   },
 };

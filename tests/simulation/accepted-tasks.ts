@@ -3,7 +3,7 @@ import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
-/** What is offered is taken by its own cluster, or an agent of that; what is taken stays there. */
+/** An offered task is accepted by its own cluster, or by an agent of that; an accepted task stays there. */
 export function oneTakerEach(durable: Durable, { tasks }: BatchMoves): Verdict {
   for (const { before, after } of tasks) {
     if (before === undefined || after === undefined || before.attempt !== after.attempt) continue;
@@ -23,7 +23,7 @@ function clusterOf({ nodes }: Durable, { state }: Task): string | undefined {
   return node === undefined ? undefined : nodes.get(node)?.cluster;
 }
 
-/** A task that was handed over ends as its cluster told of this very attempt. */
+/** An accepted task ends as its cluster reported for this same attempt. */
 export function endsWereTold(told: ReadonlySet<string>, moves: readonly RowMove<Task>[]): Verdict {
   for (const { after } of moves) {
     if (after === undefined || !("cluster" in after.state)) continue;

@@ -14,7 +14,7 @@ interface Life {
   readonly abort: AbortController;
 }
 
-interface SpeaksFor {
+interface ClusterTerms {
   readonly cluster: string;
   readonly leaseMs: number;
   readonly onLost: "requeue" | "keep" | "fail";
@@ -31,7 +31,7 @@ export class AgentHost {
   readonly #witness: Witness;
   readonly #trace: Trace;
   readonly #logger: Logger;
-  readonly #speaksFor: SpeaksFor | undefined;
+  readonly #clusterAgent: ClusterTerms | undefined;
   readonly #loss: LossTerms | undefined;
   readonly #canHold: boolean;
   #life: Life | undefined = undefined;
@@ -45,11 +45,11 @@ export class AgentHost {
     readonly witness: Witness;
     readonly trace: Trace;
     readonly logger: Logger;
-    /** What its node's agent asks for the case that the node is lost. */
+    /** The loss policy that its node's agent requests. */
     readonly loss?: LossTerms | undefined;
     readonly canHold?: boolean;
-    /** Of one that speaks for a whole cluster. */
-    readonly speaksFor?: SpeaksFor;
+    /** For the agent of a whole cluster. */
+    readonly clusterAgent?: ClusterTerms;
   }) {
     this.machine = options.machine;
     this.#network = options.network;
@@ -58,7 +58,7 @@ export class AgentHost {
     this.#witness = options.witness;
     this.#trace = options.trace;
     this.#logger = options.logger;
-    this.#speaksFor = options.speaksFor;
+    this.#clusterAgent = options.clusterAgent;
     this.#loss = options.loss;
     this.#canHold = options.canHold === true;
   }
@@ -80,10 +80,10 @@ export class AgentHost {
     const { machine } = this;
     const agent = createAgent({
       name: this.name,
-      cluster: this.#speaksFor?.cluster ?? "default",
-      ...(this.#speaksFor && {
+      cluster: this.#clusterAgent?.cluster ?? "default",
+      ...(this.#clusterAgent && {
         clusterAgent: {
-          ...this.#speaksFor,
+          ...this.#clusterAgent,
           room: () => ({ tasks: Math.max(0, RUNS_MAX - machine.running.length), free: {} }),
         },
       }),
@@ -93,7 +93,7 @@ export class AgentHost {
       version: "simulated",
       capacity: this.machine.capacity,
       canHold: this.#canHold,
-      // Another kernel with each boot: rows of facts are written, kept and removed as the rest is.
+      // Another kernel with each boot: rows of facts are written, retained and removed like others.
       machineFacts: () => {
         const release = this.machine.bootId;
         return JSON.stringify({ software: { kernel: [{ name: "simulated", release }] } });
@@ -109,14 +109,14 @@ export class AgentHost {
       agent.roomChanged();
       life.clock.after(1_000, beat);
     };
-    if (this.#speaksFor !== undefined) beat();
+    if (this.#clusterAgent !== undefined) beat();
     agent.run(life.abort.signal).catch((error: unknown) => {
       const text = `agent of ${this.name} gave up: ${describeChain(error)}`;
       this.#witness.judge("server-stays-sound", text);
     });
   }
 
-  /** kill -9: nothing is said, nothing is written; processes go on. */
+  /** kill -9: sends nothing, writes nothing; processes continue. */
   kill(): void {
     if (this.#life === undefined) return;
     this.#trace.line(`${this.name}: agent is killed`);
@@ -126,7 +126,7 @@ export class AgentHost {
     this.#network.agentDied(this.name);
   }
 
-  /** SIGTERM: it hangs up. */
+  /** SIGTERM: it disconnects. */
   stop(): void {
     if (this.#life === undefined) return;
     this.#trace.line(`${this.name}: agent stops`);

@@ -2,30 +2,30 @@ import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
 import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 
-/** What one alternative wants of one node, in plain words: judges read this, never the request. */
+/** The request of one alternative to one node, in plain words: judges read this, never the request itself. */
 export interface Wish {
   readonly cores: number;
   readonly memory: number;
   readonly gpus: number;
-  /** Nothing else may be there. */
+  /** No other task may be there. */
   readonly isWhole: boolean;
-  /** Only where the subsystem "io" says so. */
+  /** Only where the subsystem "io" allows it. */
   readonly wantsIo: boolean;
 }
 
-/** What a client meant by a job. */
+/** A client's intention with a job. */
 export interface Ask {
   /** By preference. */
   readonly wishes: readonly Wish[];
-  /** Whether it asks for a graph: only then it may go to any cluster. */
+  /** Whether it requests a graph: only then it may go to any cluster. */
   readonly isRequest: boolean;
   readonly cluster: string | undefined;
   readonly node: string | undefined;
-  /** Only where a cluster says that nodes are free. */
+  /** Only where a cluster reports free nodes. */
   readonly wantsFree: boolean;
 }
 
-/** The same in the words of the API. */
+/** The same in the form of the API. */
 export type Demand = Pick<JobSpecInput, "resources" | "request" | "select" | "placement">;
 
 export const PULLING = ["east", "west"] as const;
@@ -35,7 +35,7 @@ const NOTHING: Wish = { cores: 0, memory: 0, gpus: 0, isWhole: false, wantsIo: f
 const wish = (some: Partial<Wish>): Wish => ({ ...NOTHING, ...some });
 const [ONE, TWO] = [wish({ cores: 1 }), wish({ cores: 2 })];
 
-/** The last alternative of each is met by every node there is. */
+/** Every node meets the last alternative of each. */
 const FORMS: readonly (readonly Wish[])[] = [
   [ONE],
   [TWO],
@@ -50,7 +50,7 @@ const FORMS: readonly (readonly Wish[])[] = [
   [wish({ cores: 1, isWhole: true, wantsIo: true }), TWO],
 ];
 
-/** In the words of the API. A node in which nothing is asked for is meant as a whole. */
+/** In the form of the API. A node without inner requests means the whole node. */
 const toTree = ({ cores, gpus, isWhole, wantsIo }: Wish): object => ({
   type: "node",
   with: [
@@ -76,7 +76,7 @@ const SELECTS: readonly Select[] = [
   { strategy: "round-robin" },
 ];
 
-/** What a job asks for, as the API wants it and as its judges read it. */
+/** The request of a job, in the form of the API and as its judges read it. */
 export function drawAsk(
   random: Seeded,
   nodes: readonly string[],
@@ -102,7 +102,7 @@ export function drawAsk(
   };
 }
 
-/** Of which hasty clients have many tasks, so that what ends makes room for what waits. */
+/** Hasty clients have many tasks of these, so that ends free capacity for queued tasks. */
 export const ONE_CORE: { readonly demand: Demand; readonly ask: Ask } = {
   demand: { resources: { cpu: 1 } },
   ask: {
@@ -125,7 +125,7 @@ export interface Shape {
   readonly nodes: readonly Pick<Wish, "cores" | "memory" | "gpus">[];
 }
 
-/** All that clients meant, by the names of jobs and of graphs. */
+/** All intentions of clients, by the names of jobs and of graphs. */
 export class Asked {
   readonly jobs = new Map<string, Ask>();
   readonly shapes = new Map<string, Shape>();

@@ -6,7 +6,7 @@ import type { BatchMoves, Durable, RowMove, Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 import { takenBy } from "./placements.ts";
 
-/** Every promise that is checked. Mutations name the one that must catch them. */
+/** Every checked promise. Mutations name the one that must catch them. */
 export type CheckerName =
   | "acknowledged-jobs-exist"
   | "one-job-per-key"
@@ -31,7 +31,7 @@ export type CheckerName =
   | "offers-have-clusters"
   | "counters-go-down"
   | "one-taker-each"
-  | "handed-ends-were-told"
+  | "accepted-ends-were-reported"
   | "sick-nodes-cost-nothing"
   | "quarantines-are-due"
   | "losses-follow-policy"
@@ -44,10 +44,10 @@ export type CheckerName =
   | "one-job-per-slot"
   | "wanted-instances-run";
 
-/** What is wrong, in one clause; undefined when the promise is kept. */
+/** The mistake, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
 
-/** A submission that was answered is there, as it was asked for. */
+/** An answered submission exists, as requested. */
 export function acknowledgedJobExists(
   { jobs }: Durable,
   told: { readonly id: number; readonly spec: Job["spec"] },
@@ -58,7 +58,7 @@ export function acknowledgedJobExists(
   return isSame ? undefined : `job ${told.id} has another spec`;
 }
 
-/** A job leaves the disk only when all of it has ended. */
+/** A job is removed from the disk only when all of it has ended. */
 export const removedJobHadEnded = (
   unfinishedBefore: number,
   { before, after }: RowMove<Job>,
@@ -86,7 +86,7 @@ export function closedStaysClosed({ before, after }: RowMove<Job>): Verdict {
   return `job ${before.id} was ${before.closed.kind} and no longer is`;
 }
 
-/** An attempt belongs to one node for good, and attempts only grow, unless one was held and given back. */
+/** An attempt belongs to one node for good, and attempts only grow, except a held attempt that was returned. */
 export function attemptStaysOnItsNode({ before, after }: RowMove<Task>): Verdict {
   if (before === undefined || after === undefined) return undefined;
   const isGivenBack = before.state.kind === "held" && after.attempt === before.attempt - 1;
@@ -98,7 +98,7 @@ export function attemptStaysOnItsNode({ before, after }: RowMove<Task>): Verdict
     before.attempt === after.attempt &&
     wasHeldAgain(before, after)
   ) {
-    return undefined; // given back and held elsewhere in one batch
+    return undefined; // returned and held elsewhere in one batch
   }
   const [from, to] = [nodeOf(before), nodeOf(after)];
   if (after.attempt > before.attempt || from === undefined || to === undefined) return undefined;
@@ -115,13 +115,13 @@ const wasHeldAgain = (before: Task, after: Task): boolean => {
 const nodeOf = ({ state }: Task): string | undefined =>
   "nodeId" in state ? state.nodeId : undefined;
 
-/** On the disk, what is bound to a node fits it. */
+/** On the disk, the tasks bound to a node fit it. */
 export function nodesHoldWhatFits(durable: Durable): Verdict {
   const { tasks, nodes } = durable;
   const usedByNode = new Map<string, Record<string, number>>();
   for (const task of tasks.values()) {
     if (!isActive(task.state) || isOfCluster(durable, task.state.nodeId)) continue;
-    // In the place of another, whose end may be on its way: the machine is judged by what it runs.
+    // In the slot of another, whose end may be on its way: the machine is judged by its running tasks.
     if (task.state.kind === "assigned" && task.state.isBegun === true) continue;
     const used = usedByNode.get(task.state.nodeId) ?? {};
     usedByNode.set(task.state.nodeId, used);
@@ -136,11 +136,11 @@ export function nodesHoldWhatFits(durable: Durable): Verdict {
   return undefined;
 }
 
-/** An agent that speaks for a cluster takes what it has room for, which is its own business. */
+/** The agent of a cluster accepts as much as it wants to. */
 const isOfCluster = ({ nodes }: Durable, id: string): boolean =>
   nodes.get(id)?.clusterAgent !== undefined;
 
-/** On the machine, what really runs and is wanted fits it. */
+/** On the machine, wanted running tasks fit it. */
 export function machineRunsWhatFits(
   durable: Durable,
   machine: { readonly name: string; readonly capacity: Readonly<Record<string, number>> },
@@ -164,7 +164,7 @@ function add(target: Record<string, number>, amounts: Readonly<Record<string, nu
 const fitsIn = (used: Readonly<Record<string, number>>, capacity: typeof used): boolean =>
   Object.entries(used).every(([name, amount]) => amount <= (capacity[name] ?? 0));
 
-/** An execution was asked for by an assignment to this very node, and is the first of its attempt. */
+/** An execution follows an assignment to this same node, and is the first of its attempt. */
 export function isFirstExecution(
   { assignedTo }: Durable,
   executions: ReadonlyMap<string, string>,
@@ -178,7 +178,7 @@ export function isFirstExecution(
   return `${key} runs on ${node} but was given to ${assignedTo.get(key) ?? "nobody"}`;
 }
 
-/** What an agent may forget is on the disk: the attempt no longer counts as under way. */
+/** A run that an agent may drop is durable: the attempt no longer counts as under way. */
 export function acknowledgedEndStays(durable: Durable, run: Run, node: string): Verdict {
   return durable.isWanted(run, node)
     ? `the end of ${formatRun(run)} on ${node} was acknowledged, and it is under way again`
@@ -203,7 +203,7 @@ export function batchIsAllowed(moves: BatchMoves): readonly [CheckerName, Verdic
   ];
 }
 
-/** Watchers hear of each revision that concerns them, once and in order. */
+/** Watchers receive each revision that concerns them, once and in order. */
 export function noGapBetween(visible: readonly number[], last: number, next: number): Verdict {
   if (next <= last) return `revision ${next} came after ${last}`;
   const missed = visible.findLast((revision) => revision > last && revision < next);

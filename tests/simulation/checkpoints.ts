@@ -5,11 +5,11 @@ import { checkHeld } from "./held.ts";
 import { comparable } from "./watcher.ts";
 import type { World } from "./world.ts";
 
-/** From when nothing is in the way any more to the end of a process that is not wanted. */
+/** From when nothing is in the way any more to the end of an unwanted process. */
 export const STOPS_WITHIN_MS = 60_000;
 const CHECKPOINT_MS = 5_000;
 
-/** Looks at everything every few virtual seconds, until the run ends. */
+/** Checks everything every few virtual seconds, until the run ends. */
 export function startCheckpoints(world: World): void {
   const { server, watchers, timeline } = world;
   const unwantedSinceMs = new Map<string, number>();
@@ -23,7 +23,7 @@ export function startCheckpoints(world: World): void {
   look();
 }
 
-/** Processes that nobody wants end soon after their node is well. */
+/** Unwanted processes end soon after their node has recovered. */
 function checkUnwanted(world: World, sinceByRun: Map<string, number>): void {
   const { witness, timeline, hosts } = world;
   for (const host of hosts) {
@@ -59,7 +59,7 @@ export function unfinished({ witness: { durable } }: World): string | undefined 
   return undefined;
 }
 
-/** All has ended and nothing happens any more: memory, disk, machines and watchers agree. */
+/** Everything has ended and nothing happens any more: memory, disk, machines and watchers agree. */
 export async function checkEnd(world: World): Promise<void> {
   const { witness, server, timeline } = world;
   for (const { name, machine } of world.hosts) {

@@ -22,7 +22,7 @@ interface Request {
   readonly idempotencyKey?: string;
 }
 
-/** People and programs that use the control plane, and try again when they got no answer. */
+/** People and programs that use the control plane, and retry when they got no answer. */
 export class Clients {
   readonly #server: Server;
   readonly #timeline: Timeline;
@@ -33,12 +33,12 @@ export class Clients {
   readonly #nodes: readonly string[];
   readonly #habits: Habits;
   readonly #clusters: ClusterClients;
-  /** Jobs that were acknowledged; they may have been removed since. */
+  /** Acknowledged jobs; they may have been removed since. */
   readonly #ids: string[] = [];
   #keys = 0;
   #isDraining = false;
   #names = 0;
-  /** Names of jobs that were asked for, and how many tasks they have. */
+  /** Names of submitted jobs, and the number of their tasks. */
   readonly #asked: { readonly name: string; readonly tasks: number }[] = [];
 
   constructor(options: {
@@ -62,7 +62,7 @@ export class Clients {
     this.#clusters = new ClusterClients(options.random, options.witness.asked, options.nodes);
   }
 
-  /** One thing somebody does. Refusals are normal; what must not happen is judged elsewhere. */
+  /** One action of a client. Rejections are normal; checkers judge forbidden effects. */
   act(): void {
     const random = this.#random;
     const node = random.pick(this.#nodes);
@@ -78,7 +78,7 @@ export class Clients {
     else this.#changeGroup();
   }
 
-  /** Drains a node that holds tasks, if there is one and none is drained so, for a while. */
+  /** Drains a node that holds tasks, if there is one and none is drained this way, for a while. */
   drainHolder(drainedMs: number): void {
     if (this.#isDraining) return;
     const holds = ({ state }: Task): boolean =>
@@ -94,7 +94,7 @@ export class Clients {
     });
   }
 
-  /** What callers of services do. */
+  /** Actions of callers of services. */
   tryService({ what, ask }: ReturnType<ServiceClients["next"]>): void {
     this.#try(what, ask);
   }
@@ -103,7 +103,7 @@ export class Clients {
     void this.#insist(ask);
   }
 
-  /** What would keep work from ending is taken back. */
+  /** Undoes everything that would keep tasks from ending. */
   makeAmends(): void {
     for (const node of this.#nodes) void this.#insist((to) => to.undrainNode(node));
     for (const name of GROUPS) {
@@ -119,7 +119,7 @@ export class Clients {
       const isElsewhere = PULLING.some((name) => name === spec.where.cluster);
       if (isElsewhere) void this.#insist((to) => to.cancelJob(String(id), "no such place"));
     }
-    // Whoever took it may never say more, and a cluster with an agent is not deleted.
+    // A cluster that accepted it may never report again, and a cluster with an agent is not deleted.
     for (const { jobId, state } of this.#witness.durable.tasks.values()) {
       if (state.kind !== "accepted") continue;
       void this.#insist((to) => to.cancelJob(String(jobId), "never heard of again"));
@@ -136,7 +136,7 @@ export class Clients {
     this.#server.call(ask, () => undefined).catch(() => undefined);
   }
 
-  /** Again and again, until there is an answer. */
+  /** Repeats until there is an answer. */
   async #insist(ask: (to: Operations) => Promise<unknown>, waits = false): Promise<void> {
     for (let tries = 0; tries < 30; tries++) {
       try {
@@ -165,7 +165,7 @@ export class Clients {
     });
     this.#trace.line(`client: submit ${JSON.stringify(requests)}`);
     const allowUnsatisfiable = random.chance(0.8);
-    // Without a key nobody may try again: it could be done twice.
+    // Without a key no client may retry: it could be done twice.
     const triesMax = hasKeys ? 6 : 1;
     const isImpatient = hasKeys && random.chance(0.2);
     if (isImpatient) void this.#submitOnce(requests, allowUnsatisfiable).catch(() => undefined);
@@ -217,7 +217,7 @@ export class Clients {
     };
   }
 
-  /** Of the last few jobs by name, in this submission or before, or by id; some may be gone. */
+  /** Depends on the last few jobs by name, in this submission or before, or by id; some may be removed. */
   #dependencies(): DependencyInput[] {
     const random = this.#random;
     if (random.chance(0.15)) return [{ kind: "singleton", name: random.pick(["x", "y"]) }];
@@ -245,17 +245,17 @@ export class Clients {
         this.#witness.shown("a cancelled job", job.revision);
       await this.#server.call((to) => to.cancelJob(what, ""), told);
     } catch {
-      // refused or lost: the caller may look and try again
+      // rejected or lost: the caller may look and retry
     }
   }
 
-  /** A client that is connected again looks for its newest job. */
+  /** A reconnected client looks for its newest job. */
   serverIsUp(): void {
     const newest = this.#ids.at(-1);
     if (newest !== undefined && this.#random.chance(0.5)) void this.#look(newest);
   }
 
-  /** An acknowledged job is found by whoever asks. */
+  /** Any client finds an acknowledged job. */
   async #look(id: string): Promise<void> {
     try {
       await this.#server.call(
@@ -322,6 +322,6 @@ export class Clients {
 const tasksOf = ({ array }: JobSpecInput): number =>
   array === undefined ? 1 : Number(array.slice("0-".length)) + 1;
 
-/** Every seventh job has a spec that goes in parts. Not drawn, so that seeds stay what they are. */
+/** Every seventh job has a spec that goes in parts. Not drawn, so that other seeds stay the same. */
 const longArguments = (job: number): string[] =>
   job % 7 === 0 ? [Array.from({ length: 2_000 }, (_, at) => (at * at * job) % 997).join(" ")] : [];

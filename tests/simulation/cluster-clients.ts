@@ -3,15 +3,15 @@ import type { Asked, Shape } from "./asks.ts";
 import { MANAGED, PULLING } from "./asks.ts";
 import type { Seeded } from "./random.ts";
 
-/** Something that is asked of the server, and what the trace says of it. */
+/** A request to the server, and its text in the trace. */
 export interface Wanted {
   readonly what: string;
   readonly ask: (to: Operations) => Promise<unknown>;
-  /** Asked again while what it is about is not there: it will come. */
+  /** Repeated while its target does not exist: it will be created. */
   readonly waits?: boolean;
 }
 
-/** Those who look after clusters: they register, change and delete them, and say how they are. */
+/** Operators of clusters: they register, change and delete them, and report their state. */
 export class ClusterClients {
   readonly #random: Seeded;
   readonly #asked: Asked;
@@ -37,14 +37,14 @@ export class ClusterClients {
     return { what: `remove io of ${cluster}`, ask };
   }
 
-  /** What would keep offered work, or work that waits for a cluster's word, from ending. */
+  /** Undoes everything that would keep offered tasks, or tasks that wait for a cluster's report, from ending. */
   amends(): readonly Wanted[] {
     const values = { nodes_free: 1_000 };
     const ask: Wanted["ask"] = (to) => to.setClusterState({ cluster: MANAGED, values });
     return [...PULLING.map(deletion), { what: `${MANAGED} has free nodes`, ask, waits: true }];
   }
 
-  /** A graph says by the id of its root which one it is; ids of nodes are always the same. */
+  /** The id of its root identifies a graph; ids of nodes are always the same. */
   #register(name: string): Wanted {
     const random = this.#random;
     const root = `g${++this.#graphs}`;
@@ -57,7 +57,7 @@ export class ClusterClients {
     };
     this.#asked.shapes.set(root, shape);
     const isUpdate = random.chance(0.3);
-    // Every other one, without a draw: seeds stay what they were.
+    // Every other one, without a draw: other seeds stay the same.
     const withCredentials = !isUpdate && this.#graphs % 2 === 0;
     const cluster = { name, graph: toDocument(root, shape), isUpdate, withCredentials };
     const what = `register ${name} ${root} ${JSON.stringify(shape)}${isUpdate ? ", update" : ""}`;

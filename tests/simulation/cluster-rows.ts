@@ -1,10 +1,10 @@
 import type { Cluster, ClusterStatus } from "../../src/core/model/cluster.ts";
 import type { Change } from "../../src/core/state/change.ts";
 
-/** What the disk says of clusters. */
+/** The clusters on the disk. */
 export class ClusterRows {
   readonly clusters = new Map<string, Cluster>();
-  /** The root of each registered graph: by its id clients know what they sent. */
+  /** The root of each registered graph: by its id clients recognize what they sent. */
   readonly roots = new Map<string, string>();
   /** The nodes of each cluster that have io; undefined: all of them. */
   readonly io = new Map<string, readonly (string | undefined)[]>();

@@ -7,8 +7,8 @@ import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
 /**
- * The server's disk. Slow at times, failing when told to, and what is under way when the server
- * dies is durable as a whole or not at all: the server cannot know which.
+ * The server's disk. Slow at times, failing on request, and a write under way when the server dies is durable as a whole or not at all: the
+ * server cannot know which.
  */
 export class Disk {
   readonly #memory = new MemoryDisk();
@@ -19,7 +19,7 @@ export class Disk {
   readonly #seams: Seams;
   #finishInFlight: (() => void) | undefined;
   #undoLast: () => void = () => undefined;
-  /** How long a flush takes at most; faults raise it for a while. */
+  /** The maximum duration of a flush; faults raise it for a while. */
   slownessMs = 4;
   /** Called once, when the next flush begins. */
   onNextFlush: (() => void) | undefined = undefined;
@@ -48,7 +48,7 @@ export class Disk {
     return this.#memory.revision;
   }
 
-  /** The store of one life of the server. */
+  /** The store of one process of the server. */
   open(clock: ProcessClock): Store {
     const inner = createMemoryStore(this.#memory, {
       beforeCommit: (batch) => this.#flush(batch, clock),
@@ -116,7 +116,7 @@ export class Disk {
     };
   }
 
-  /** The server is dead: what was under way becomes durable, or is lost. */
+  /** The server is dead: a write under way becomes durable, or is lost. */
   crash(): void {
     const finish = this.#finishInFlight;
     this.#finishInFlight = undefined;

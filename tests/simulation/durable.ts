@@ -21,7 +21,7 @@ export interface Run {
 export const formatRun = ({ jobId, index, attempt }: Run): string => `${jobId}.${index}#${attempt}`;
 const taskKey = ({ jobId, index }: Pick<Run, "jobId" | "index">): string => `${jobId}.${index}`;
 
-/** What one batch did to one row. */
+/** The change of one row by one batch. */
 export interface RowMove<Row> {
   readonly before: Row | undefined;
   readonly after: Row | undefined;
@@ -31,18 +31,17 @@ export interface BatchMoves {
   readonly revision: number;
   readonly jobs: readonly RowMove<Job>[];
   readonly tasks: readonly RowMove<Task>[];
-  /** The keys of all rows that were written or removed. */
+  /** The keys of all written or removed rows. */
   readonly touched: ReadonlySet<string>;
-  /** What clusters had said before. */
+  /** The clusters' state before. */
   readonly statusesBefore: ReadonlyMap<string, ClusterStatus>;
-  /** Nodes as they were. */
+  /** The nodes before. */
   readonly nodesBefore: ReadonlyMap<string, Node>;
 }
 
 /**
- * What is on the disk, as anyone could read it there, and what ever was. The truth that everything
- * said to clients and agents is compared with. It shares the decoding of rows and words like "ended"
- * with the product, and nothing of the state it judges.
+ * The present and past content of the disk, as anyone could read it. The truth that everything sent to clients and agents is compared with.
+ * It shares the decoding of rows and words like "ended" with the product, and nothing of the state that it judges.
  */
 export class Durable {
   readonly jobs = new Map<number, Job>();
@@ -51,9 +50,9 @@ export class Durable {
   readonly clusters = new ClusterRows();
   readonly services = new ServiceRows();
   revision = 0;
-  /** Every attempt that was ever given to a node. */
+  /** Every attempt that was ever assigned to a node. */
   readonly assignedTo = new Map<string, string>();
-  /** The last row of every job and task there ever was, also of those that were removed. */
+  /** The last row of every job and task ever, including removed ones. */
   readonly ever = new Ever();
   readonly shown = new ShownRows();
 
@@ -135,7 +134,7 @@ export class Durable {
     return this.tasks.get(taskKey(run));
   }
 
-  /** Whether the run is what its node should be doing now. */
+  /** Whether the run is one that its node should execute now. */
   isWanted(run: Run, node: string): boolean {
     const task = this.task(run);
     if (task?.attempt !== run.attempt || !isOnNode(task.state)) return false;
@@ -156,7 +155,7 @@ export class Durable {
   }
 }
 
-/** What a node holds ahead it may begin at any moment. */
+/** A node may begin a held task at any moment. */
 const isOnNode = (state: TaskState): state is ActiveState | HeldState =>
   isActive(state) || state.kind === "held";
 

@@ -44,7 +44,7 @@ function reboot(
   timeline.after(downMs(random), () => host.start());
 }
 
-/** Everything that can go wrong. A run draws some of these, and how often. */
+/** All possible faults. A run draws some of these, and how often. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   serverCrash: (targets) => {
     targets.server.crash();
@@ -57,7 +57,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     if (server.isUp) server.failNextFlush();
   },
   slowDisk: (targets) => slowDown(targets, targets.random.int(1_000, 15_000)),
-  // Lists are made and changes join while a batch waits for the one before it.
+  // Lists are made and changes join while a batch waits for the previous one.
   crowdAtSlowDisk: (targets) => {
     const { timeline, random, clients, watchers } = targets;
     slowDown(targets, 6_000);
@@ -75,7 +75,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     network.cutOff(random.pick(hosts).name, random.int(25_000, 120_000)),
   helloComesLate: ({ network, random, hosts }) =>
     network.delayNextDial(random.pick(hosts).name, random.int(11_000, 40_000)),
-  // Its stream is over before it is durable, and the newer stream is the one that lives.
+  // Its stream is over before it is durable, and the newer stream lives.
   helloComesLateToSlowDisk: (targets) => {
     const { timeline, network, random, hosts } = targets;
     const lateMs = random.int(11_000, 40_000);
@@ -94,7 +94,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   machineRestarts: (targets) => reboot(targets, "orderly"),
   powerFails: (targets) => reboot(targets, "power-loss"),
-  // At the worst moment: between a start and the word of it, between a batch and its answers.
+  // At the worst moment: between a start and its report, between a batch and its answers.
   powerFailsAtStart: (targets) => {
     const { timeline, random, hosts } = targets;
     const host = random.pick(hosts);
@@ -134,7 +134,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     timeline.after(random.int(5_000, 90_000), () => (machine.isBroken = false));
   },
   watchBreaks: ({ random, watchers }) => random.pick(watchers).interrupt(),
-  // The newer stream was given tasks to hold, and its word of those that began is under way.
+  // The newer stream has held tasks, and its report of those that began is under way.
   helloComesLateToHeldTasks: ({ timeline, network, random, hosts, clients }) => {
     const { name } = random.pick(hosts);
     const lateMs = random.int(11_000, 15_000);

@@ -1,4 +1,4 @@
-/** Where two plain values differ first: "jobs.3.progress.state is 1, not 2"; undefined: nowhere. */
+/** The first difference of two plain values: "jobs.3.progress.state is 1, not 2"; undefined: none. */
 export function firstDifference(want: unknown, have: unknown, path: string): string | undefined {
   if (Object.is(want, have)) return undefined;
   if (!isObject(want) || !isObject(have)) return `${path}: ${show(have)}, not ${show(want)}`;

@@ -1,12 +1,12 @@
 import type { Seeded } from "./random.ts";
 
-/** How the clients of one world behave. Worlds differ, so that what is rare in one is common in another. */
+/** The habits of the clients of one world. Worlds differ, so that rare events in one are common in another. */
 export interface Habits {
   /** The share of jobs that request a part of a graph: only these may go to any cluster. */
   readonly requests: number;
-  /** Of those that name a node, the share that waits until its cluster says that nodes are free. */
+  /** Of those that name a node, the share that waits until its cluster reports free nodes. */
   readonly waitingForFree: number;
-  /** The share of what clients do that concerns clusters. */
+  /** The share of client actions that concern clusters. */
   readonly clusterCare: number;
   /** How often at the most a pull cluster looks for work. */
   readonly receiptsMax: number;
@@ -34,7 +34,7 @@ const OF_CLUSTERS: Habits = {
   isHasty: false,
 };
 
-/** `isHasty` is drawn apart, so that the other worlds are what they were without it. */
+/** `isHasty` is drawn separately, so that the other worlds stay the same. */
 export const drawHabits = (random: Seeded, isHasty: boolean): Habits => ({
   ...(random.chance(0.5) ? OF_CLUSTERS : OF_NODES),
   isHasty,

@@ -4,7 +4,7 @@ import type { BatchMoves, Durable } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 import type { World } from "./world.ts";
 
-/** A task that is given back was never begun, and a node that takes no tasks holds none. */
+/** A returned task was never begun, and a node that accepts no tasks holds none. */
 export function heldIsNeverBoth(
   durable: Durable,
   moves: BatchMoves,
@@ -29,10 +29,10 @@ export function heldIsNeverBoth(
 const takesNone = ({ drain, sickness, quarantine }: Node): boolean =>
   drain !== undefined || sickness !== undefined || quarantine !== undefined;
 
-/** Long after a task that nodes hold must have been begun or asked for back. */
+/** Long after a held task must have been begun or taken back. */
 const HELD_MS_MAX = 75_000; // a single flush may take 30 s
 
-/** Nothing is held for long where all is well. */
+/** Nothing is held for long where everything works. */
 export function checkHeld({ witness, timeline, server, network, hosts }: World): void {
   const { durable } = witness;
   for (const task of durable.tasks.values()) {

@@ -4,19 +4,19 @@ import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
-/** What clients were told to be kept from being placed, and nobody has asked to be released since. */
+/** Jobs and tasks on hold or paused by an answered request, and not released since. */
 export class KeptBack {
   /** Jobs and tasks by their ids. */
   readonly #held = new Set<string>();
   readonly #paused = new Set<string>();
-  /** How often anything was released or resumed: what was asked for before may be undone by it. */
+  /** The number of releases and resumes: they may undo earlier requests. */
   releases = 0;
 
   held(id: string): void {
     this.#held.add(id);
   }
 
-  /** It is about to be released, or may be: of a job all tasks, and of a task its job. */
+  /** It is about to be released, or may be: for a job all tasks, and for a task its job. */
   released(id: string): void {
     this.releases++;
     const [job = ""] = id.split(".");
@@ -63,7 +63,7 @@ export function pausedPlaceNothing(kept: KeptBack, durable: Durable, moves: Batc
   return undefined;
 }
 
-/** A new attempt, or an offer that a cluster has taken. */
+/** A new attempt, or an offer that a cluster has accepted. */
 function isPlaced({ before, after }: RowMove<Task>): boolean {
   if (after === undefined) return false;
   const wasTaken = before?.state.kind === "offered" && "nodeId" in after.state;
@@ -72,7 +72,7 @@ function isPlaced({ before, after }: RowMove<Task>): boolean {
   return after.attempt > (before?.attempt ?? 0);
 }
 
-/** A task that is requeued is stopped first, and gets another attempt. */
+/** A requeued task is stopped first, and gets another attempt. */
 export function requeuedIsStoppedFirst(
   durable: Durable,
   { tasks, nodesBefore }: BatchMoves,
@@ -98,6 +98,6 @@ export function requeuedIsStoppedFirst(
   return undefined;
 }
 
-/** Undefined: nobody there can be asked to stop anything. */
+/** Undefined: no agent there can stop anything. */
 const sessionOf = (node: Node | undefined): number | undefined =>
   node?.link.kind === "connected" ? node.link.session : undefined;

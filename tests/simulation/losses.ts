@@ -6,8 +6,8 @@ import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
 /**
- * What a node is lost with follows its policy: a node that keeps its tasks loses none while it is away,
- * and what fails with its node gets no second attempt. Nodes that were removed are the clients' doing.
+ * The tasks of a lost node follow its policy: a node that keeps its tasks loses none while it is disconnected, and a task that fails with
+ * its node gets no second attempt. Clients remove nodes; those do not count.
  */
 export function lossesFollowPolicy(durable: Durable, moves: BatchMoves): Verdict {
   for (const move of moves.tasks) {
@@ -28,7 +28,7 @@ export function lossesFollowPolicy(durable: Durable, moves: BatchMoves): Verdict
   return undefined;
 }
 
-/** The node that the attempt was lost with in this batch. */
+/** The node with which the attempt was lost in this batch. */
 function lostFrom({ before, after }: RowMove<Task>): string | undefined {
   if (before === undefined || after === undefined || !isActive(before.state)) return undefined;
   const last = after.past.at(-1);
@@ -45,7 +45,7 @@ function lostFrom({ before, after }: RowMove<Task>): string | undefined {
 const policyOf = ({ clusterAgent, loss }: Node): LossPolicy =>
   clusterAgent?.onLost ?? loss?.onLost ?? "requeue";
 
-/** Nothing was heard of it meanwhile. */
+/** No report of it arrived meanwhile. */
 const isStillAway = (before: Node, after: Node): boolean =>
   before.link.kind !== "connected" &&
   after.link.kind !== "connected" &&

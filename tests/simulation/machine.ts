@@ -1,6 +1,6 @@
 import { AppError } from "../../src/lib/errors.ts";
 import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../src/ports/executor.ts";
-import type { ToldProgress } from "../../src/core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../src/core/model/job/task-progress.ts";
 import type { Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 import { sayingsOf } from "./progress.ts";
@@ -17,11 +17,11 @@ interface Entry {
   readonly writtenAtMs: number;
   report: RunReport;
   isStopping: boolean;
-  /** As its file has it, which a restart of the machine loses. */
-  progress?: ToldProgress;
+  /** As in its file, which a restart of the machine loses. */
+  progress?: ReportedProgress;
 }
 
-/** What a machine that loses its power may lose: entries are in the page cache for so long. */
+/** Entries that a machine may lose with its power: they are in the page cache for so long. */
 const UNFLUSHED_MS = 5_000;
 
 export interface MachineOptions {
@@ -46,17 +46,17 @@ export class Machine {
   readonly #options: MachineOptions;
   readonly #clock: ProcessClock;
   #boots = 1;
-  /** Dies with the machine's processes. */
+  /** Ends with the machine's processes. */
   #processes: ProcessClock;
   #running = new Map<string, Run>();
   #journal = new Map<string, Entry>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
-  #onProgress: (id: RunId, progress: ToldProgress) => void = () => undefined;
-  /** It starts nothing. */
+  #onProgress: (id: RunId, progress: ReportedProgress) => void = () => undefined;
+  /** It cannot start processes. */
   isSick = false;
-  /** Whatever it starts fails at once. */
+  /** Every process fails at once. */
   isBroken = false;
-  /** Called once, when the next process starts: trouble is likeliest to matter then. */
+  /** Called once, when the next process starts: faults matter most then. */
   onNextStart: (() => void) | undefined = undefined;
 
   constructor(options: MachineOptions) {
@@ -81,7 +81,7 @@ export class Machine {
     return [...this.#running.values()];
   }
 
-  /** As a new agent finds it. The executor of the last agent hears nothing from here on. */
+  /** As a new agent finds it. The executor of the last agent receives nothing from here on. */
   openExecutor(): Executor {
     if (this.#options.seams.agentForgetsItsJournal) this.#journal.clear();
     this.detach();
@@ -111,7 +111,7 @@ export class Machine {
     };
   }
 
-  /** The agent is gone; its processes go on. */
+  /** The agent has died; its processes continue. */
   detach(): void {
     this.#listener = () => undefined;
     this.#onProgress = () => undefined;
@@ -162,7 +162,7 @@ export class Machine {
     }
   }
 
-  #say(id: RunId, progress: ToldProgress): void {
+  #say(id: RunId, progress: ReportedProgress): void {
     const entry = this.#journal.get(formatRun(id));
     if (entry === undefined || !this.#running.has(formatRun(id))) return;
     entry.progress = progress;
@@ -195,7 +195,7 @@ export class Machine {
     this.#processes.after(tookMs, () => this.#end(id, { kind: "stopped", signal: "SIGTERM" }));
   }
 
-  /** Ends all processes. Without power, what was not flushed is gone from the journal too. */
+  /** Ends all processes. On power loss, unflushed entries are lost from the journal too. */
   reboot(how: "orderly" | "power-loss"): void {
     const { timeline, trace } = this.#options;
     trace.line(`${this.name}: reboot (${how})`);

@@ -12,7 +12,7 @@ import type { Witness } from "./witness.ts";
 const REMEMBERED_EVENTS = 60;
 const THIN_BYTES_PER_MS = 8; // 64 kbit/s
 
-/** Nodes at the edge, by their names: not drawn, so that seeds stay what they are. */
+/** Nodes at the edge, by their names: not drawn, so that other seeds stay the same. */
 const isThin = (node: string): boolean => node.endsWith("2");
 
 export interface NetworkOptions {
@@ -21,19 +21,19 @@ export interface NetworkOptions {
   readonly witness: Witness;
   readonly trace: Trace;
   readonly seams: Seams;
-  /** Opens the server's end; undefined when nobody listens. */
+  /** Opens the server's end; undefined when no server listens. */
   readonly accept: (peer: AgentPeer) => AgentStream | undefined;
 }
 
-/** All streams between agents and the server, and what can happen to them. */
+/** All streams between agents and the server, and their faults. */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #streams = new Map<string, Stream[]>();
   readonly #cutOffUntilMs = new Map<string, number>();
   readonly #nextDialStallsMs = new Map<string, number>();
-  /** When the node's last trouble was over. */
+  /** When the node's last fault was over. */
   readonly #troubledAtMs = new Map<string, number>();
-  /** What each node has ever reported: for repetitions. */
+  /** All reports of each node: for repetitions. */
   readonly #said = new Map<string, RunEvent[]>();
 
   constructor(options: NetworkOptions) {
@@ -82,7 +82,7 @@ export class Network {
     this.#troubledAtMs.set(node, Math.max(this.troubledAtMs(node), overAtMs));
   }
 
-  /** Every stream of the node breaks; each end hears of it, or not. */
+  /** Every stream of the node breaks; each end notices it, or not. */
   breakStreams(node: string): void {
     const { random } = this.#options;
     this.#trouble(node);
@@ -97,27 +97,27 @@ export class Network {
     for (const stream of this.streamsOf(node)) stream.stall(ms, direction);
   }
 
-  /** What the agent says in its newest stream arrives later; older streams are not touched. */
+  /** Messages of the agent in its newest stream arrive later; older streams are not affected. */
   stallNewest(node: string, ms: number): void {
     this.#trouble(node, ms);
     this.streamsOf(node).at(-1)?.stall(ms, "up");
   }
 
-  /** Nothing passes for a while: what is sent arrives afterwards, if its stream lives so long. */
+  /** Nothing passes for a while: messages arrive afterwards, if their stream lives so long. */
   cutOff(node: string, ms: number): void {
     this.#trouble(node, ms);
     this.#cutOffUntilMs.set(node, this.#options.timeline.nowMs + ms);
     for (const stream of this.streamsOf(node)) stream.stall(ms, "both");
   }
 
-  /** The agent gives this dial up and dials again; then the old Hello arrives after the new one. */
+  /** The agent gives this connection up and connects again; then the old Hello arrives after the new one. */
   delayNextDial(node: string, ms: number): void {
     this.#trouble(node, ms);
     this.#nextDialStallsMs.set(node, ms);
     this.breakStreams(node);
   }
 
-  /** Old and doubled reports, as a confused agent might send them. */
+  /** Old and doubled reports, as a faulty agent might send them. */
   repeatReports(node: string): void {
     const { random } = this.#options;
     const said = this.#said.get(node) ?? [];

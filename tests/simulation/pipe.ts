@@ -1,10 +1,7 @@
 import type { Seeded } from "./random.ts";
 import type { Timeline } from "./timeline.ts";
 
-/**
- * One direction of a connection, as TCP gives it: everything arrives in order, after any time, or
- * the rest does not arrive at all.
- */
+/** One direction of a connection, like TCP: everything arrives in order, after any time, or the rest does not arrive at all. */
 export class Pipe {
   readonly #timeline: Timeline;
   readonly #random: Seeded;
@@ -27,7 +24,7 @@ export class Pipe {
     return this.#isCut;
   }
 
-  /** Calls `arrive` after what was sent before has arrived. */
+  /** Calls `arrive` after all earlier messages have arrived. */
   send(arrive: () => void, bytes = 0): void {
     if (this.#isCut) return;
     const { nowMs } = this.#timeline;
@@ -38,12 +35,12 @@ export class Pipe {
     });
   }
 
-  /** What is sent from now on arrives no earlier than after `ms`: packets are lost and sent again. */
+  /** Later messages arrive no earlier than after `ms`: packets are lost and resent. */
   stall(ms: number): void {
     this.#arrivesAtMs = Math.max(this.#arrivesAtMs, this.#timeline.nowMs + ms);
   }
 
-  /** Nothing arrives any more, what is on its way included. */
+  /** Nothing arrives any more, including messages on their way. */
   cut(): void {
     this.#isCut = true;
   }

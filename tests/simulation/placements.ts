@@ -10,8 +10,8 @@ import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
 /**
- * What is asked of graphs, judged by what clients meant. A row that is written twice in one batch is
- * seen once: what depends on it is not judged there.
+ * Graph requests, judged by the clients' intentions. A row that is written twice in one batch is seen once: its consequences are not judged
+ * there.
  */
 interface Scene {
   readonly durable: Durable;
@@ -19,7 +19,7 @@ interface Scene {
   readonly moves: BatchMoves;
 }
 
-/** What the task holds of its node. */
+/** The task's part of its node. */
 export const takenBy = ({ jobs }: Durable, task: Task): Resources =>
   task.takes ?? jobs.get(task.jobId)?.spec.needs ?? {};
 
@@ -29,7 +29,7 @@ const askOf = ({ durable, asked }: Scene, { jobId }: Task): Ask | undefined =>
 const isNewAttempt = ({ before, after }: RowMove<Task>): boolean =>
   before === undefined || before.attempt !== after?.attempt;
 
-/** On a node a task takes exactly what one alternative asks for that the node has, and keeps it. */
+/** On a node a task uses exactly one alternative that the node satisfies, and keeps it. */
 export function placedAsAsked(scene: Scene): Verdict {
   for (const move of scene.moves.tasks) {
     const { before, after } = move;
@@ -66,7 +66,7 @@ function placedWrongly(scene: Scene, task: Task, id: string): Verdict {
   return `takes ${JSON.stringify(took)} of ${id}, and wants ${JSON.stringify(ask.wishes)}`;
 }
 
-/** Undefined: more than the node has. A task that speaks of no core runs on one. */
+/** Undefined: more than the node has. A task that names no core uses one. */
 function amountsOf(
   { cores, memory, gpus, isWhole }: Wish,
   { capacity }: Node,
@@ -81,7 +81,7 @@ function amountsOf(
   };
 }
 
-/** Where a task has a whole node, nothing else is bound to it. */
+/** Where a task has a whole node, no other task is bound to it. */
 export function wholeNodesAreAlone(scene: Scene): Verdict {
   const { durable } = scene;
   const byNode = new Map<string, Task[]>();
@@ -100,17 +100,17 @@ export function wholeNodesAreAlone(scene: Scene): Verdict {
   return undefined;
 }
 
-/** It wants nothing but whole nodes, or took one. */
+/** It requests only whole nodes, or got one. */
 function hasAll(scene: Scene, task: Task, id: string): boolean {
   const wholes = askOf(scene, task)?.wishes ?? [];
   if (!wholes.some(({ isWhole }) => isWhole)) return false;
   const { durable } = scene;
   if (isDeepEqual(takenBy(durable, task), durable.nodes.get(id)?.capacity)) return true;
-  // Of a node without gpus nothing but the rest can be meant.
+  // On a node without gpus only the remaining alternatives are possible.
   return wholes.every(({ isWhole, gpus }) => isWhole || gpus > 0);
 }
 
-/** A task is offered to a cluster that may have it, that has what it asks for, and has it free. */
+/** A task is offered to an allowed cluster that has the requested resources, and has them free. */
 export function offeredAsAsked(scene: Scene): Verdict {
   for (const move of scene.moves.tasks) {
     const { after } = move;
@@ -150,7 +150,7 @@ const isChanged = ({ touched }: BatchMoves, cluster: string): boolean =>
     touched.has(key),
   );
 
-/** Nothing was free before the batch, and nobody has said anything else in it. */
+/** Nothing was free before the batch, and no cluster reported anything else in it. */
 function isFull({ durable, moves }: Scene, cluster: string): boolean {
   const told = freeOf(moves.statusesBefore.get(cluster));
   const now = freeOf(durable.clusters.statuses.get(cluster));
@@ -161,7 +161,7 @@ function isFull({ durable, moves }: Scene, cluster: string): boolean {
 const freeOf = (status: ClusterStatus | undefined): ClusterStatus["state"][string] | undefined =>
   status?.state["nodes_free"];
 
-/** Whoever is offered somewhere, or was taken there, is so by a cluster that is there. */
+/** An offered or accepted task belongs to an existing cluster. */
 export function offersHaveClusters({ tasks, clusters }: Durable): Verdict {
   for (const task of tasks.values()) {
     const { state } = task;
@@ -172,7 +172,7 @@ export function offersHaveClusters({ tasks, clusters }: Durable): Verdict {
   return undefined;
 }
 
-/** What a cluster counts goes down by one for each task offered: all of them ask for one node. */
+/** A cluster's counter decreases by one for each offered task: all of them request one node. */
 export function countersGoDown({ durable, moves }: Scene): Verdict {
   const placed = moves.tasks.reduce(
     (sum, { before, after }) => sum + Math.max(0, (after?.attempt ?? 0) - (before?.attempt ?? 0)),

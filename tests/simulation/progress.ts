@@ -1,22 +1,22 @@
 import type { Task } from "../../src/core/model/job/task.ts";
 import { isEnded } from "../../src/core/model/job/task.ts";
-import type { ToldProgress } from "../../src/core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../src/core/model/job/task-progress.ts";
 import type { Verdict } from "./checkers.ts";
 import type { RowMove, Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
-/** What a run says of how far it is, and how long after its start. */
+/** A progress report of a run, and its delay after the start. */
 export interface Saying {
   readonly afterMs: number;
-  readonly progress: ToldProgress;
+  readonly progress: ReportedProgress;
 }
 
 const numberOf = ({ jobId, index, attempt }: Run): number => jobId * 31 + index * 7 + attempt * 3;
 
-/** It says smaller numbers now and then: how far it came in the end nobody can tell. */
+/** It sometimes reports smaller numbers: the final progress is then unpredictable. */
 export const isWavering = (run: Run): boolean => numberOf(run) % 5 === 0;
 
-/** Follows from the run alone: nothing is drawn. Two of three say something. */
+/** Depends on the run alone: nothing is drawn. Two of three report progress. */
 export function sayingsOf(run: Run, tookMs: number): Saying[] {
   const number = numberOf(run);
   if (number % 3 === 0) return [];
@@ -29,7 +29,7 @@ export function sayingsOf(run: Run, tookMs: number): Saying[] {
   });
 }
 
-/** Within an attempt nothing that is shown goes back, or is forgotten. */
+/** Within an attempt the shown progress never decreases or disappears. */
 export function progressGoesForward(moves: readonly RowMove<Task>[]): Verdict {
   for (const { before, after } of moves) {
     const known = before?.progress;
@@ -43,9 +43,9 @@ export function progressGoesForward(moves: readonly RowMove<Task>[]): Verdict {
   return undefined;
 }
 
-/** An end that a machine reported says what the run said last. */
+/** A reported end includes the run's last progress. */
 export function endsSayHowFar(
-  lastWords: ReadonlyMap<string, ToldProgress>,
+  lastWords: ReadonlyMap<string, ReportedProgress>,
   moves: readonly RowMove<Task>[],
 ): Verdict {
   for (const { before, after } of moves) {

@@ -2,8 +2,8 @@ import { SeededNumbers } from "../../src/lib/seeded-numbers.ts";
 import type { Random } from "../../src/ports/random.ts";
 
 /**
- * The same seed gives the same numbers on every machine. Each part of a simulation has a fork of its
- * own, so that one more question asked in one part does not change what all the others draw.
+ * The same seed gives the same numbers on every machine. Each part of a simulation has its own fork, so that one more draw in one part does
+ * not change the others.
  */
 export class Seeded implements Random {
   readonly #numbers: SeededNumbers;
@@ -26,7 +26,7 @@ export class Seeded implements Random {
     );
   }
 
-  /** A whole number from `min` to `max`, both included. */
+  /** An integer from `min` to `max`, both included. */
   int(min: number, max: number): number {
     return min + Math.floor(this.fraction() * (max - min + 1));
   }
@@ -41,7 +41,7 @@ export class Seeded implements Random {
     return item;
   }
 
-  /** Mostly short, sometimes very long: where timeouts and backlogs are found. */
+  /** Mostly short, sometimes very long: this finds timeouts and backlogs. */
   delayMs(usualMax: number, rareMax: number): number {
     return this.chance(0.97) ? this.int(0, usualMax) : this.int(usualMax, rareMax);
   }

@@ -8,7 +8,7 @@ import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
-/** Clusters that take tasks to run them by themselves, and tell of them, late, twice or never. */
+/** Pull clusters that accept tasks and report them, late, twice or never. */
 export class Receivers {
   readonly #server: Server;
   readonly #timeline: Timeline;
@@ -33,7 +33,7 @@ export class Receivers {
     this.#habits = options.habits;
   }
 
-  /** One of them looks for work. What is refused or lost is nobody's. */
+  /** One of them looks for work. A rejected or lost task belongs to no cluster. */
   act(): void {
     this.#receive().catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
@@ -43,7 +43,7 @@ export class Receivers {
   async #receive(): Promise<void> {
     const random = this.#random;
     const listed = random.pick(PULLING);
-    // Some name what is not theirs.
+    // Some name tasks that are not theirs.
     const cluster = random.chance(this.#habits.wrongNames) ? random.pick(PULLING) : listed;
     const { tasks } = await this.#server.call(
       (to) => to.listOffered(listed, random.int(1, 5)),
@@ -81,7 +81,7 @@ export class Receivers {
     await this.#tell(cluster, end);
     if (random.chance(0.4)) return;
     await this.#timeline.sleep(random.int(1, 40_000));
-    // It forgot that it had reported, or that it had returned the task.
+    // It lost its record of a report, or of a returned task.
     const late = state === "returned" ? random.pick(["succeeded", "failed"]) : state;
     await this.#tell(cluster, { ...end, state: late });
   }

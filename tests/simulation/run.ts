@@ -29,7 +29,7 @@ const { values } = parseArgs({
 function tell({ seed, failure }: Outcome): void {
   if (failure === undefined) return;
   say(`\nseed ${seed} failed: ${failure.message}\n${failure.last.join("\n")}`);
-  // A mutant exists only in the threads of a run of many: --seed would show the sound product.
+  // A mutant exists only in the threads of a run of many: --seed would show the unmodified product.
   if (values.mutant === undefined) say(`replay: npm run sim -- --seed ${seed} --verbose`);
 }
 
@@ -69,7 +69,7 @@ async function runMany(mutant: string | undefined): Promise<number> {
   return sum.failed === 0 ? 0 : 1;
 }
 
-/** A run of no seeds would look like a good one. */
+/** A run of no seeds would look like success. */
 const wrong = (["seeds", "from", "workers", "seed"] as const).find((name) => {
   const text = values[name];
   return text !== undefined && !/^[1-9]\d{0,8}$/.test(text);

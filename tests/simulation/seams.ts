@@ -1,25 +1,25 @@
 /**
- * Faults that are put in on purpose, at the ports, to see that a checker catches them; all off in
- * a real run. Faults inside the product's own code are put in by changing its text: mutants.ts.
+ * Deliberate faults at the ports, to check that a checker catches them; all off in a real run. Faults inside the product's own code are
+ * made by changing its text: mutants.ts.
  */
 export interface Seams {
-  /** The store says "durable" before it is. */
+  /** The store reports "durable" too early. */
   readonly storeAnswersEarly: boolean;
-  /** A crash takes the last durable batch with it. */
+  /** A crash loses the last durable batch. */
   readonly diskLosesLastBatch: boolean;
   /** A restarted server does not find its newest job. */
   readonly loadLosesJob: boolean;
-  /** A restarted agent does not know what it had started. */
+  /** A restarted agent does not know the runs it had started. */
   readonly agentForgetsItsJournal: boolean;
   readonly machineStartsTwice: boolean;
-  /** Every fifth message from the server to an agent is lost, and the stream goes on. */
+  /** Every fifth message from the server to an agent is lost, and the stream continues. */
   readonly streamLosesMessages: boolean;
   /** Ends that agents report do not arrive. */
   readonly endsGetLost: boolean;
   readonly stopsGetLost: boolean;
-  /** Somebody answers reports before the server has stored them. */
+  /** Reports are acknowledged before the server has stored them. */
   readonly acknowledgedByTheWay: boolean;
-  /** The door forgets the keys of submissions. */
+  /** The door drops the keys of submissions. */
   readonly keysGetLost: boolean;
   /** One in twenty watch events is dropped. */
   readonly watchLosesEvents: boolean;

@@ -3,7 +3,7 @@ import type { Outcome } from "./simulation.ts";
 import type { Fault, WorkerTask } from "./worker.ts";
 
 export interface Seeds {
-  /** In the order in which they are simulated. */
+  /** In the order of simulation. */
   readonly seeds: readonly number[];
   /** Threads; each takes every n-th seed. */
   readonly workers: number;
@@ -28,7 +28,7 @@ export async function simulateSeeds(
 
 function runThread(task: WorkerTask, onOutcome: (outcome: Outcome) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Nothing of the parent's options: a test runner's loader must not change what is simulated.
+    // Without the parent's options: a test runner's loader must not change the simulation.
     const worker = new Worker(new URL("worker.ts", import.meta.url), {
       workerData: task,
       execArgv: [],

@@ -27,7 +27,7 @@ export const NODE_LOST_AFTER_MS = 30_000;
 interface Life {
   readonly clock: ProcessClock;
   plane: ControlPlane | undefined;
-  /** Takes no more calls: stopping or dead. */
+  /** Accepts no more calls: stopping or dead. */
   isClosed: boolean;
   /** Memory is ahead of the disk, and the process ends. */
   isBroken: boolean;
@@ -46,7 +46,7 @@ export interface ServerOptions {
   readonly onDied: () => void;
 }
 
-/** The real control plane, from one life to the next, over one disk. */
+/** The real control plane, from one process to the next, over one disk. */
 export class Server {
   readonly #options: ServerOptions;
   #life: Life | undefined = undefined;
@@ -85,7 +85,7 @@ export class Server {
     openControlPlane({
       store: disk.open(clock),
       clock,
-      // Secrets are drawn elsewhere: that they are made changes nothing else of a seed.
+      // Secrets are drawn separately: creating them changes nothing else of a seed.
       random: { fraction: () => random.fraction(), token: (bytes) => this.#secrets.token(bytes) },
       hasher: new QuickHasher(),
       reader: createInlineReader(),
@@ -110,7 +110,7 @@ export class Server {
     );
   }
 
-  /** The disk failed: the process must end, and whoever looks after it starts it again. */
+  /** The disk failed: the process must end, and its supervisor restarts it. */
   #broke(life: Life, error: unknown): void {
     const { witness, trace, timeline, random } = this.#options;
     if (!this.#isExpectedToBreak) {
@@ -132,7 +132,7 @@ export class Server {
     this.#options.disk.failsNext = true;
   }
 
-  /** kill -9, or the power is gone. */
+  /** kill -9, or power loss. */
   crash(): void {
     const { trace, disk, onDied } = this.#options;
     const life = this.#life;
@@ -153,7 +153,7 @@ export class Server {
     for (const die of life.onDeath) die();
   }
 
-  /** SIGTERM: all that was taken is stored, so that memory and disk must be the same. */
+  /** SIGTERM: everything accepted is stored, so that memory and disk must be equal. */
   async stop(): Promise<void> {
     const life = this.#life;
     if (life?.plane === undefined || life.isClosed) return;
@@ -177,7 +177,7 @@ export class Server {
     const read = new State();
     read.startLoading();
     for (const { key, value, revision } of disk.rows) {
-      if (read.leftovers.passesOver(key)) continue;
+      if (read.leftovers.skips(key)) continue;
       const change = TABLES.decode(key, value);
       read.startRow(toRevision(revision));
       TABLES.of(change).apply(read, change as never); // nothing folded
@@ -194,7 +194,7 @@ export class Server {
     return this.isUp ? this.#life?.plane?.sessions.open(peer) : undefined;
   }
 
-  /** One call of a client: answered, refused, or lost on the way, done or not. */
+  /** One call of a client: answered, rejected, or lost on the way, executed or not. */
   call<T>(ask: (operations: Operations) => Promise<T>, told: (answer: T) => void): Promise<T> {
     const { timeline, random } = this.#options;
     const wayMs = (): number => random.delayMs(3, 200);
@@ -221,7 +221,7 @@ export class Server {
     });
   }
 
-  /** For streams: the operations of this life, and what to do when it ends. */
+  /** For streams: the operations of this process, and a callback for its end. */
   attach(onDeath: () => void): Operations | undefined {
     if (!this.isUp) return undefined;
     this.#life?.onDeath.add(onDeath);

@@ -12,7 +12,7 @@ const REPLICAS_MAX = 4;
 const numbered = (name: string): string[] =>
   Array.from({ length: REPLICAS_MAX }, (_none, at) => `${name}-${at + 1}`);
 
-/** Few worlds have services, so that what other seeds mean does not depend on them. */
+/** Few worlds have services, so that other seeds do not depend on them. */
 export const hasServices = (seed: number): boolean => seed % 9 === 5;
 
 interface Wish {
@@ -26,7 +26,7 @@ export class ServiceClients {
 
   constructor(random: Seeded, { jobs }: Asked) {
     this.#random = random;
-    // What instances request, by the names that they can have.
+    // The requests of instances, by their possible names.
     for (const name of [...NAMES.flatMap(numbered), ...INSTANCES]) jobs.set(name, ONE_CORE.ask);
   }
 
@@ -75,13 +75,13 @@ export class ServiceClients {
     return { what: `apply ${name} ${JSON.stringify({ template, replicas })}`, ask };
   }
 
-  /** Nobody wants any of them any more. */
+  /** No caller wants any of them any more. */
   removals(): readonly Wish["ask"][] {
     return NAMES.map((name) => (to) => to.removeService(name, "the end"));
   }
 }
 
-/** Rows of services, as they are on the disk. */
+/** Rows of services on the disk. */
 export class ServiceRows {
   readonly services = new Map<string, Service>();
   readonly slots = new Map<string, Slot>();
@@ -118,7 +118,7 @@ export function oneJobPerSlot(durable: Durable, moves: BatchMoves): Verdict {
   return undefined;
 }
 
-/** What is seen of instances once all is well. */
+/** The observed instances once all faults are over. */
 export class InstanceWatch {
   readonly #durable: Durable;
   readonly #ran = new Set<string>();
@@ -129,7 +129,7 @@ export class InstanceWatch {
     this.#sinceMs = nowMs;
   }
 
-  /** Notes what runs, or ran since all is well. */
+  /** Records which instances run, or ran since all faults were over. */
   look(): void {
     for (const { id, jobId } of this.#durable.services.slots.values()) {
       const task = this.#durable.tasks.get(`${jobId}.0`);
@@ -148,7 +148,7 @@ export class InstanceWatch {
     return cores;
   }
 
-  /** Exactly as many as are wanted, none too many, and each has run. */
+  /** Exactly as many as wanted, and each has run. */
   verdict(): Verdict {
     const { services, slots } = this.#durable.services;
     const kept = [...slots.values()].filter((slot) => slot.isRemoved !== true);

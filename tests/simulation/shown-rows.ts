@@ -1,28 +1,28 @@
 import type { RowWrite } from "../../src/ports/store.ts";
 
-/** What callers may read and watch, by the tables that hold their rows. */
+/** The rows that callers may read and watch, by table. */
 const SHOWN = /^(?:job|node|cluster|group)\//;
 const TASK = /^task\/(\d+)\//;
 
 /**
- * Which revision each row that is shown has, as anyone could compute it from the disk: that of its row,
- * and of a job also the one after each of its tasks' rows (docs/design/revisions.md).
+ * The revision of each shown row, as anyone could compute it from the disk: that of its row, and for a job also the one after each of its
+ * tasks' rows (docs/design/revisions.md).
  */
 export class ShownRows {
   readonly #revisions = new Map<string, number>();
-  /** Revisions that watchers must hear of, rising. */
+  /** Revisions that watchers must receive, rising. */
   readonly visible: number[] = [];
 
   clear(): void {
     this.#revisions.clear();
   }
 
-  /** Of the row at a key like "job/0000000007". */
+  /** The revision of the row at a key like "job/0000000007". */
   of(key: string): number | undefined {
     return this.#revisions.get(key);
   }
 
-  /** What one batch wrote. */
+  /** The rows of one batch. */
   note(writes: readonly RowWrite[]): void {
     const heard = new Set<number>();
     const jobs = new Set<string>();
@@ -40,7 +40,7 @@ export class ShownRows {
       } else if (key.startsWith("job/")) jobs.add(key);
       else if (SHOWN.test(key)) heard.add(revision);
     }
-    // One event for each job, however many of its tasks moved.
+    // One event for each job, however many of its tasks changed.
     for (const key of jobs) heard.add(this.#revisions.get(key) ?? 0);
     this.visible.push(...[...heard].sort((a, b) => a - b));
   }

@@ -5,7 +5,7 @@ import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";
 
-/** A node that cannot start processes costs no task a retry, and gets none while it says so. */
+/** A node that cannot start processes costs no task a retry, and gets none while it reports that. */
 export function sickNodesCostNothing(durable: Durable, moves: BatchMoves): Verdict {
   for (const move of moves.tasks) {
     const verdict = returnsCostNothing(durable, move) ?? goesToNoSickNode(durable, moves, move);
@@ -39,9 +39,9 @@ function goesToNoSickNode(
   move: RowMove<Task>,
 ): Verdict {
   const id = newNodeOf(move) ?? "";
-  // Within one batch it may have fallen sick after the placement, or recovered before it.
+  // Within one batch it may have become unhealthy after the placement, or recovered before it.
   const wasSick = nodesBefore.get(id)?.sickness !== undefined;
-  // Or it was well in a session that another took over.
+  // Or it was healthy in a session that another took over.
   const [before, after] = [nodesBefore.get(id)?.link, nodes.get(id)?.link];
   if (before?.kind !== "connected" || after?.kind !== "connected") return undefined;
   if (before.session !== after.session) return undefined;
@@ -49,7 +49,7 @@ function goesToNoSickNode(
   return `task ${move.after?.jobId}.${move.after?.index} was placed on ${id}, which is sick`;
 }
 
-/** Different jobs failed on a node that is quarantined, and it gets one task at a time. */
+/** Different jobs failed on a quarantined node, and it gets one task at a time. */
 export function quarantinesAreDue(durable: Durable, moves: BatchMoves): Verdict {
   for (const [id, node] of durable.nodes) {
     const before = moves.nodesBefore.get(id);
@@ -75,7 +75,7 @@ function getsOnlyItsTrial({ id, quarantine }: Node, { tasks }: BatchMoves): Verd
   return undefined;
 }
 
-/** How many jobs ever had an attempt that failed there. */
+/** The number of jobs that ever had a failed attempt there. */
 function jobsFailedOn({ ever }: Durable, node: string): number {
   const jobs = new Set<number>();
   for (const { jobId, state, past } of ever.tasks()) {

@@ -4,7 +4,7 @@ import type { Outcome } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
 import { runs } from "../../src/testing/runs.ts";
 
-/** By count, not by time: the same seeds on every machine. `npm run sim` runs as many as you like. */
+/** By count, not by time: the same seeds on every machine. `npm run sim` runs any number. */
 const SEEDS = runs(60);
 
 async function outcomes(from: number, count: number): Promise<Outcome[]> {

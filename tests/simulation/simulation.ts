@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 const TROUBLE_MS = 150_000;
-/** Stalls and cuts that began at the very end of the trouble are over after this. */
+/** Stalls and cuts that began at the very end of the faults are over after this. */
 const HEALED_AFTER_MS = 120_000;
 const SERVICES_WATCHED_MS = 300_000;
 const DRAIN_LOOK_MS = 250;
@@ -27,7 +27,7 @@ const DRAINED_MS = 5_000;
 /** Long after the longest backoff, timeout and run. */
 const ALL_ENDS_WITHIN_MS = 40 * 60_000;
 
-/** One world from one seed: trouble for a while, then healing, and everything must be as promised. */
+/** One world from one seed: faults for a while, then recovery, and every promise must hold. */
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const world = createWorld(options);
   const { witness, trace, timeline, server } = world;
@@ -88,15 +88,15 @@ function scheduleServices({ services, timeline, clients }: World): void {
   }
 }
 
-/** Somebody drains nodes while they hold tasks, which is for moments: others hardly ever hit one. */
+/** A client drains nodes while they hold tasks, which lasts moments: random drains hardly ever hit one. */
 function scheduleDrains({ timeline, clients, habits, seed }: World): void {
-  if (!habits.isHasty || seed % 3 !== 1) return; // not drawn, so that other seeds stay what they are
+  if (!habits.isHasty || seed % 3 !== 1) return; // not drawn, so that other seeds stay the same
   for (let atMs = 0; atMs < TROUBLE_MS * 0.8; atMs += DRAIN_LOOK_MS) {
     timeline.after(atMs, () => clients.drainHolder(DRAINED_MS));
   }
 }
 
-/** Once all is well the wanted instances run; then nobody wants them any more. */
+/** Once all faults are over the wanted instances run; then no caller wants them any more. */
 function watchServices({ services, timeline, clients, witness }: World): void {
   if (services === undefined) return;
   const watch = new InstanceWatch(witness.durable, timeline.nowMs);
@@ -128,7 +128,7 @@ function scheduleFaults(world: World): void {
   }
 }
 
-/** Everything is started again and stays well; stalls and cuts end by themselves. */
+/** Everything is restarted and stays healthy; stalls and cuts end by themselves. */
 function heal(world: World): void {
   const { trace, server, disk, hosts, timeline, clients } = world;
   trace.line("all faults are over");

@@ -26,14 +26,13 @@ export interface StreamOptions {
   readonly trace: Trace;
   readonly seams: Seams;
   readonly events: LinkEvents;
-  /** Of its link, each way. */
+  /** The rate of its link, each way. */
   readonly bytesPerMs: number;
 }
 
 /**
- * One stream between an agent and the server. Either end may close it (what was sent still
- * arrives), it may break (what is on its way is lost, and each end hears of it late or never), and
- * it may stall, so that messages arrive after the agent has long opened another one.
+ * One stream between an agent and the server. Either end may close it (sent messages still arrive), it may break (messages on their way are
+ * lost, and each end notices it late or never), and it may stall, so that messages arrive long after the agent has opened another one.
  */
 export class Stream {
   readonly #options: StreamOptions;
@@ -42,7 +41,7 @@ export class Stream {
   #server: AgentStream | undefined = undefined;
   #agentIsThere = true;
   #serverIsThere = true;
-  /** What the agent has sent and the server has not acknowledged. */
+  /** Messages that the agent has sent and the server has not acknowledged. */
   readonly #unacknowledged = new Map<number, readonly RunEvent[]>();
   #lastSeq = 0;
   #sentDown = 0;
@@ -58,7 +57,7 @@ export class Stream {
     return (!this.#agentIsThere && !this.#serverIsThere) || this.#up.isCut;
   }
 
-  /** The dial is on its way; `accept` opens the server's end, or returns undefined: refused. */
+  /** The connection is on its way; `accept` opens the server's end, or returns undefined: refused. */
   dial(accept: (peer: AgentPeer) => AgentStream | undefined): void {
     this.#up.send(() => {
       this.#server = accept(this.#peer());
@@ -103,7 +102,7 @@ export class Stream {
     this.#server?.message(message);
   }
 
-  /** Says again what was said before, in this stream or an older one: a late or doubled report. */
+  /** Repeats an earlier message, of this stream or an older one: a late or doubled report. */
   replay(events: readonly RunEvent[]): void {
     if (this.#lastSeq === 0 || !this.#agentIsThere) return;
     this.#options.trace.line(`${this.#options.node} repeats ${describeEvents(events)}`);
@@ -162,7 +161,7 @@ export class Stream {
     this.#options.events.onClose(reason);
   }
 
-  /** The connection is gone. An end that does not hear of it finds out by the silence. */
+  /** The connection is lost. An end that gets no event detects it by silence. */
   break(who: { readonly agentHears: boolean; readonly serverHears: boolean }): void {
     const { timeline, random, node, trace } = this.#options;
     if (this.#up.isCut) return;
@@ -181,13 +180,13 @@ export class Stream {
     if (direction !== "up") this.#down.stall(ms);
   }
 
-  /** One end's process died: it hears nothing any more, and the other learns of it or not. */
+  /** One end's process died: it receives nothing any more, and the other notices it or not. */
   agentDied(serverHears: boolean): void {
     this.#agentIsThere = false;
     this.break({ agentHears: false, serverHears });
   }
 
-  /** A dial that has not arrived yet goes on to the next life of the server. */
+  /** A connection that has not arrived yet goes to the next process of the server. */
   serverDied(agentHears: boolean): void {
     if (this.#server === undefined) return;
     this.#serverIsThere = false;

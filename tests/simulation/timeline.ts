@@ -10,13 +10,12 @@ interface Event {
 const START_MS = 1_700_000_000_000;
 
 /**
- * Resolves when every promise that is ready has run. Node takes the next tick only after all
- * microtasks, those queued meanwhile included, so this waits for exactly what is needed, however
- * long the chain; no turn of the real event loop is taken, so nothing real can come between.
+ * Resolves when every ready promise has run. Node runs the next tick only after all microtasks, including those queued meanwhile, so this
+ * waits for exactly what is needed, however long the chain; it takes no turn of the real event loop, so nothing real can come between.
  */
 const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
-/** Virtual time. Events happen one at a time, by time and then by the order they were asked for. */
+/** Virtual time. Events happen one at a time, by time and then in the order of their requests. */
 export class Timeline {
   #nowMs = START_MS;
   #order = 0;
@@ -24,7 +23,7 @@ export class Timeline {
   readonly #heap = new Heap<Event>(
     (a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order),
   );
-  /** Called when an event and all that followed from it are done; may throw to end the run. */
+  /** Called when an event and all its consequences are done; may throw to end the run. */
   afterEach: () => void = () => undefined;
 
   get nowMs(): number {
@@ -71,8 +70,8 @@ export class Timeline {
 }
 
 /**
- * The clock of one process. When the process dies, so do its timers; what it was about to do never
- * happens. Machines' clocks differ: `skewMs` is how far this one is off.
+ * The clock of one process. When the process dies, so do its timers; their actions never happen. Machines' clocks differ: `skewMs` is the
+ * error of this one.
  */
 export class ProcessClock implements Clock {
   readonly #timeline: Timeline;

@@ -5,7 +5,7 @@ import { formatRun } from "./durable.ts";
 
 export const toRun = ({ job, index, attempt }: RunId): Run => ({ jobId: job, index, attempt });
 
-/** What an agent is told rests on rows that are on the disk at that very moment. */
+/** Messages to an agent depend on rows that are on the disk at that moment. */
 export function agentIsTold(
   durable: Durable,
   node: string,
@@ -37,14 +37,14 @@ function stopIsDurable(durable: Durable, node: string, run: Run): Verdict {
   return `${node} is told to stop ${formatRun(run)}, which is ${kind} on the disk`;
 }
 
-/** It may have begun it, or given it back, meanwhile. */
+/** It may have begun it, or returned it, meanwhile. */
 function returnIsDurable(durable: Durable, node: string, run: Run): Verdict {
   const state = durable.task(run)?.state;
   if (!durable.isWanted(run, node) || state?.kind !== "held" || state.takeBack) return undefined;
   return `${node} is told to give back ${formatRun(run)}, which is not on the disk`;
 }
 
-/** An Ack says that ends are durable: none of them may still count as under way. */
+/** An Ack means that ends are durable: none of them may still count as under way. */
 export function endsAreDurable(
   durable: Durable,
   node: string,
@@ -62,7 +62,7 @@ export const endsOf = (events: readonly RunEvent[]): Run[] =>
     id !== undefined && event.case === "ended" ? [toRun(id)] : [],
   );
 
-/** Answers and events name the revision they rest on. */
+/** Answers and events name the revision that they depend on. */
 export const revisionIsDurable = (durable: Durable, what: string, revision: number): Verdict =>
   revision <= durable.revision
     ? undefined

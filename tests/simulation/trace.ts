@@ -3,7 +3,7 @@ import type { Timeline } from "./timeline.ts";
 
 const KEPT = 30;
 
-/** What happened, line by line: its hash shows that two runs were the same, its end explains. */
+/** The events, line by line: the hash shows that two runs were equal, the end explains a failure. */
 export class Trace {
   readonly #timeline: Timeline;
   readonly #print: ((line: string) => void) | undefined;

@@ -32,16 +32,16 @@ export interface WatcherOptions {
 }
 
 /**
- * Keeps a copy of all jobs, and the revisions of nodes, clusters and groups: lists once, then follows the
- * events, and resumes exactly after the last event it has heard of, wherever the stream was cut.
+ * Keeps a copy of all jobs, and the revisions of nodes, clusters and groups: lists once, then follows the events, and resumes exactly after
+ * the last event it received, wherever the stream was cut.
  */
 export class Watcher {
   readonly #options: WatcherOptions;
   readonly jobs = new Map<string, JobView>();
-  /** Of all that it knows, by what it is and its name: "node/n1". */
+  /** Revisions by kind and name: "node/n1". */
   readonly #revisions = new Map<string, number>();
   readonly #ends = new Map<string, string>();
-  /** All up to here was seen; undefined: list first. */
+  /** Everything up to here was seen; undefined: list first. */
   #seen: number | undefined = undefined;
   #latest = 0;
   /** Events on their way; undefined: it follows nothing now. */
@@ -80,7 +80,7 @@ export class Watcher {
     this.jobs.clear();
     for (const job of jobs) {
       this.jobs.set(job.id, job);
-      // All jobs there are in a simulation are read at once.
+      // All jobs of a simulation are read at once.
       const isBeyond = job.revision > revision;
       const text = `a list at ${revision} shows job ${job.id} at ${job.revision}`;
       witness.judge("watched-view-agrees", isBeyond ? text : undefined);
@@ -167,7 +167,7 @@ export class Watcher {
     }
   }
 
-  /** Lists of others than jobs were made later than that of jobs: what they showed may come again. */
+  /** Lists of other kinds were made later than that of jobs: their content may come again. */
   #noteRevision(key: string, revision: number): void {
     this.#revisions.set(key, Math.max(this.#revisions.get(key) ?? 0, revision));
   }
@@ -176,7 +176,7 @@ export class Watcher {
     if ((this.#revisions.get(key) ?? 0) < revision) this.#revisions.delete(key);
   }
 
-  /** Whenever nothing is on its way, the copy is what is on the disk. */
+  /** Whenever no event is on its way, the copy equals the disk. */
   check(): void {
     this.#compare();
     if (this.#options.isRestless && this.#inFlight !== undefined) this.#leave();
@@ -221,7 +221,7 @@ export class Watcher {
     );
   }
 
-  /** The network drops the stream; it resumes, or another comes in its place and lists first. */
+  /** The network drops the stream; it resumes, or another watcher replaces it and lists first. */
   interrupt(): void {
     const { trace, random } = this.#options;
     const isNew = random.chance(0.4);
@@ -238,10 +238,7 @@ export class Watcher {
 const endedOf = ({ tasks }: JobView): number =>
   tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired + tasks.skipped;
 
-/**
- * A job as watchers and lists must agree on it, as JSON: events come as that. Only lists say why a job
- * is pending.
- */
+/** A job as watchers and lists must agree on it, as JSON, like events. Only lists have the reason why a job is pending. */
 export function comparable(job: JobView): unknown {
   const { reason: _reason, ...rest } = job;
   return JSON.parse(JSON.stringify(rest));

@@ -1,5 +1,5 @@
 import type { Job } from "../../src/core/model/job/job.ts";
-import type { ToldProgress } from "../../src/core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../src/core/model/job/task-progress.ts";
 import type { RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { Batch, StoredRow } from "../../src/ports/store.ts";
 import { Asked } from "./asks.ts";
@@ -51,21 +51,21 @@ export class Violation extends Error {
 }
 
 /**
- * Sees all that is stored, said and run, remembers what was promised by it, and asks the checkers.
- * A violation is kept, not thrown: product code that catches errors must not swallow it.
+ * Sees all stored rows, messages and runs, remembers the promises that follow, and asks the checkers. A violation is stored, not thrown:
+ * product code that catches errors must not swallow it.
  */
 export class Witness {
   readonly durable = new Durable();
-  /** What clients meant. */
+  /** The clients' intentions. */
   readonly asked = new Asked();
   readonly #trace: Trace;
   violation: Violation | undefined = undefined;
   readonly #acknowledgedJobs = new Map<number, { id: number; spec: Job["spec"] }>();
   readonly #jobsByKey = new Map<string, number>();
   readonly #acknowledgedEnds = new Map<string, { readonly run: Run; readonly node: string }>();
-  /** What clusters said of attempts that were handed over to them. */
+  /** The clusters' reports about accepted attempts. */
   readonly #told = new Set<string>();
-  /** Attempts that somebody was told to have. */
+  /** Attempts in messages to clusters or agents. */
   readonly #takers = new Set<string>();
   /** Where each attempt was executed. */
   readonly executions = new Map<string, string>();
@@ -73,8 +73,8 @@ export class Witness {
   readonly #alive = new Set<string>();
   readonly keptBack = new KeptBack();
 
-  /** What runs said last of how far they are. */
-  readonly #lastWords = new Map<string, ToldProgress>();
+  /** The last progress of runs. */
+  readonly #lastWords = new Map<string, ReportedProgress>();
 
   constructor(trace: Trace) {
     this.#trace = trace;
@@ -130,7 +130,7 @@ export class Witness {
     this.judge("offers-have-clusters", offersHaveClusters(this.durable));
     this.judge("counters-go-down", countersGoDown(scene));
     this.judge("one-taker-each", oneTakerEach(this.durable, moves));
-    this.judge("handed-ends-were-told", endsWereTold(this.#told, moves.tasks));
+    this.judge("accepted-ends-were-reported", endsWereTold(this.#told, moves.tasks));
   }
 
   #noteKey(job: Job): void {
@@ -138,14 +138,14 @@ export class Witness {
     if (job.idempotencyKey !== undefined) this.#jobsByKey.set(job.idempotencyKey, job.id);
   }
 
-  /** Removed because it ended long ago: from here on nobody may expect it. */
+  /** Removed because it ended long ago: from here on no client may expect it. */
   #forget(job: Job | undefined): void {
     if (job === undefined) return;
     this.#acknowledgedJobs.delete(job.id);
     if (job.idempotencyKey !== undefined) this.#jobsByKey.delete(job.idempotencyKey);
   }
 
-  /** A server is about to read the disk: all that was ever promised must be there. */
+  /** A server is about to read the disk: everything ever promised must be there. */
   reread(rows: Iterable<StoredRow>, revision: number): void {
     this.durable.reload(rows, revision);
     this.checkPromises();
@@ -160,7 +160,7 @@ export class Witness {
     }
   }
 
-  /** A client is being told that its job was taken. */
+  /** A client is about to receive that its job was accepted. */
   jobAcknowledged(id: number, spec: Job["spec"], key: string | undefined): void {
     this.judge(
       "durable-before-told",
@@ -174,24 +174,24 @@ export class Witness {
     this.#jobsByKey.set(key, id);
   }
 
-  /** A cluster is being told that it has the task now. Returns which attempt that is. */
+  /** A cluster is about to receive that it has the task now. Returns the attempt. */
   accepted(id: string): number {
     const [jobId = 0, index = 0] = id.split(".").map(Number);
     const task = this.durable.task({ jobId, index });
-    if (task?.state.kind !== "accepted") return task?.attempt ?? 0; // cancelled meanwhile, or over
+    if (task?.state.kind !== "accepted") return task?.attempt ?? 0; // cancelled meanwhile, or ended
     const run = formatRun(task);
     this.judge("one-taker-each", this.#takers.has(run) ? `${run} has two takers` : undefined);
     this.#takers.add(run);
     return task.attempt;
   }
 
-  /** A cluster is about to say what became of a task. */
+  /** A cluster is about to report the outcome of a task. */
   told(id: string, attempt: number, state: string): void {
     const [jobId = 0, index = 0] = id.split(".").map(Number);
     this.#told.add(`${formatRun({ jobId, index, attempt })} ${state}`);
   }
 
-  /** Something with a revision is being shown to a client. */
+  /** Something with a revision is about to be shown to a client. */
   shown(what: string, revision: number): void {
     this.judge("durable-before-told", revisionIsDurable(this.durable, what, revision));
   }
@@ -205,8 +205,8 @@ export class Witness {
     for (const run of endsOf(events)) this.#acknowledgedEnds.set(formatRun(run), { run, node });
   }
 
-  /** A run says how far it is. */
-  said(run: Run, progress: ToldProgress): void {
+  /** A run reports progress. */
+  said(run: Run, progress: ReportedProgress): void {
     this.#lastWords.set(formatRun(run), progress);
   }
 

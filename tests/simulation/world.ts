@@ -28,7 +28,7 @@ export interface SimulationOptions {
 /** More events in one millisecond are a loop without a pause. */
 const BUSY_MAX = 5_000;
 
-/** Everything there is in one simulation, built from its seed. */
+/** All parts of one simulation, built from its seed. */
 export interface World {
   readonly seed: number;
   readonly timeline: Timeline;
@@ -67,7 +67,7 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
   });
   const accept: Server["accept"] = (peer) => server.accept(peer);
   const network = new Network({ ...shared, random: random.fork(), accept });
-  // Drawn apart: what else a seed means does not depend on it.
+  // Drawn separately: other seeds do not depend on it.
   const edges = new Seeded(seed + 1_000_003);
   const hosts = Array.from({ length: random.int(1, 4) }, (_none, at) => {
     const capacity = { cpu: random.int(2, 8) * 1_000, memory: random.int(4, 16) };
@@ -117,7 +117,7 @@ const drawLoss = (random: Seeded): LossTerms => ({
   ...(random.chance(0.5) ? { lostAfterMs: random.int(5_000, 90_000) } : {}),
 });
 
-/** A machine whose agent speaks for a whole cluster. */
+/** A machine whose agent serves a whole cluster. */
 function speakerFor(
   cluster: string,
   shared: Omit<ConstructorParameters<typeof Machine>[0], "name" | "capacity"> & {
@@ -127,9 +127,9 @@ function speakerFor(
 ): AgentHost {
   const { random } = shared;
   const onLost = random.pick(["requeue", "keep", "fail"] as const);
-  const speaksFor = { cluster, onLost, leaseMs: random.int(5_000, 40_000) };
+  const clusterAgent = { cluster, onLost, leaseMs: random.int(5_000, 40_000) };
   const machine = new Machine({ ...shared, name: `${cluster}-agent`, capacity: {} });
-  return new AgentHost({ ...shared, machine, random: random.fork(), speaksFor });
+  return new AgentHost({ ...shared, machine, random: random.fork(), clusterAgent });
 }
 
 function endAtViolation(timeline: Timeline, witness: Witness): void {
@@ -143,7 +143,7 @@ function endAtViolation(timeline: Timeline, witness: Witness): void {
   };
 }
 
-/** What the product itself takes for a mistake of its own is one. */
+/** An internal error of the product counts as a violation. */
 function createLogger(trace: Trace, witness: Witness): Logger {
   const note = (fields: Readonly<Record<string, unknown>>, text: string): void =>
     trace.line(`log: ${text} ${JSON.stringify(fields)}`);

@@ -4,7 +4,7 @@ import { pause } from "./load.ts";
 const STAYS_MS = 12_000;
 const NAMES = ["b1", "b2", "b3"];
 
-/** Agents that join and leave, in order and by kill -9, over and over. */
+/** Agents that join and leave, in order and by kill -9, again and again. */
 export async function runChurn(site: Site, signal: AbortSignal): Promise<void> {
   for (let count = 0; !signal.aborted; count++) {
     const name = NAMES[count % NAMES.length] ?? "b";

@@ -13,7 +13,7 @@ export interface CrowdOptions {
   readonly signal: AbortSignal;
 }
 
-/** People who look: they watch, walk away, follow logs, ask for pages. */
+/** Readers: they watch, disconnect, follow logs, request pages. */
 export async function runCrowd(options: CrowdOptions): Promise<void> {
   await Promise.all([
     again(options, 700, watchForAMoment),
@@ -24,7 +24,7 @@ export async function runCrowd(options: CrowdOptions): Promise<void> {
   ]);
 }
 
-/** Each time over a connection of its own, which is closed again. */
+/** Each time over its own connection, which is closed again. */
 async function again(
   options: CrowdOptions,
   pauseMs: number,
@@ -35,7 +35,7 @@ async function again(
     try {
       await look(client, options);
     } catch (error) {
-      // A job whose node has left has no output for now; anything else is a finding.
+      // A job whose node has left has no output for now; any other error is a finding.
       const isExpected =
         error instanceof AppError && ["unavailable", "not_found"].includes(error.code);
       if (!options.signal.aborted && !isExpected) throw error;
@@ -72,7 +72,7 @@ async function askRest(
   }
 }
 
-/** Opens watches and never reads them; the oldest is dropped without a word when there are many. */
+/** Opens watches and never reads them; drops the oldest silently when there are many. */
 async function abandonWatches({ server, signal }: CrowdOptions): Promise<void> {
   const abandoned: BusbarClient[] = [];
   while (!signal.aborted) {

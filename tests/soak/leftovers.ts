@@ -7,8 +7,8 @@ import { helpersOf } from "../contract/executor/process-bed.ts";
 import { pause } from "./load.ts";
 import { sampleProcess } from "./sample.ts";
 
-// `node tests/soak/leftovers.ts [--tasks 100000]`: short tasks through one agent, and what is left of
-// them. Fails when a zombie, a descriptor, a launcher or a file of theirs stays.
+// `node tests/soak/leftovers.ts [--tasks 100000]`: short tasks through one agent, and their leftovers. Fails when a zombie, a descriptor, a
+// launcher or a file of theirs stays.
 killChildrenOnExit();
 const { values } = parseArgs({ options: { tasks: { type: "string", default: "100000" } } });
 const tasks = Number(values.tasks);
@@ -38,9 +38,9 @@ try {
     await site.client.submitJobs({ jobs: [{ spec }] });
     const ended = async () => Number((await site.client.getStats({})).tasksEnded) - before;
     while ((await ended()) < count) await pause(500, never);
-    await pause(3_000, never); // what is removed beside the work is removed by then
+    await pause(3_000, never); // background removals are done by then
   };
-  await run(100); // launchers and connections are there from here on
+  await run(100); // launchers and connections exist from here on
   const before = look();
   await run(tasks);
   const after = look();

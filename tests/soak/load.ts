@@ -15,13 +15,13 @@ export interface LoadOptions {
   readonly pauseMs: number;
 }
 
-/** Submits on and on: single jobs and arrays, some with retries, some cancelled. */
+/** Submits continuously: single jobs and arrays, some with retries, some cancelled. */
 export class Load {
   readonly #options: LoadOptions;
   readonly #submittedAtMs = new Map<string, number>();
-  /** From the call that submitted a job to hearing that it ended; taken by who reads them. */
+  /** From the call that submitted a job to its end; the reader of the numbers removes them. */
   #latenciesMs: number[] = [];
-  /** Of recent jobs, for who wants to look at some. */
+  /** Ids of recent jobs, for other parts. */
   readonly recent: string[] = [];
 
   constructor(options: LoadOptions) {

@@ -16,7 +16,7 @@ export interface Usage {
   readonly heapBytes: number;
   readonly descriptors: number;
   readonly threads: number;
-  /** The fewest that were seen in one look: those of a moment are waited for by the next. */
+  /** The minimum over the samples: short-lived ones are gone by the next sample. */
   readonly zombies: number;
 }
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What one process holds at one moment. */
+/** The resources of one process at one moment. */
 export interface Sample {
   readonly rssBytes: number;
-  /** V8's heap; undefined for a process that does not tell. */
+  /** V8's heap; undefined for a process that does not report it. */
   readonly heapBytes: number | undefined;
   readonly descriptors: number;
   readonly threads: number;
@@ -11,7 +11,7 @@ export interface Sample {
   readonly zombies: number;
 }
 
-/** undefined when the process is gone. */
+/** undefined when the process has ended. */
 export function sampleProcess(pid: number, heapBytes?: number): Sample | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -51,7 +51,7 @@ function stateOf(pid: string): string {
   }
 }
 
-/** Of the server, which tells its heap at /metrics. */
+/** The server's heap, from /metrics. */
 export async function sampleServer(pid: number, http: string): Promise<Sample | undefined> {
   const answer = await fetch(`${http}/metrics`, { signal: AbortSignal.timeout(10_000) });
   const heap = /^nodejs_heap_used_bytes (\S+)$/m.exec(await answer.text())?.[1];

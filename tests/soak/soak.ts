@@ -19,14 +19,14 @@ export interface SoakOptions {
   readonly onMinute: (minutes: readonly Minute[]) => void;
 }
 
-/** Works a server and an agent for minutes, and measures what they hold meanwhile. */
+/** Runs a server and an agent under load for minutes, and measures their resources. */
 export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> {
   const site = new Site();
   const stop = new AbortController();
   const { signal } = stop;
   const minutes: Minute[] = [];
   try {
-    // Nodes come and go: their tasks are soon placed again, or the queue would wait for a minute.
+    // Nodes join and leave: their tasks are soon placed again, or the queue would wait for a minute.
     const flags = ["--node-lost-after", "5s", "--keep-ended", String(KEPT_TASKS)];
     const server = await site.startServer(...flags);
     const agent = await site.startAgent("a1", "--cpu", "4");
@@ -49,7 +49,7 @@ export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> 
   return minutes;
 }
 
-/** What is kept on purpose is bounded. It is filled first, so that nothing may grow afterwards. */
+/** Retained data is bounded. It is filled first, so that nothing may grow afterwards. */
 async function fillWhatIsKept({ client }: Site): Promise<void> {
   const never = new AbortController().signal;
   const jobs = Math.max(limits.watchHistoryChangesMax / CHANGES_PER_JOB, limits.outputKeptRunsMax);
@@ -61,7 +61,7 @@ async function fillWhatIsKept({ client }: Site): Promise<void> {
   await pause(limits.finishedAgeMsMin, never);
 }
 
-/** Whatever fails before the end is a finding; afterwards it was only interrupted. */
+/** An error before the end is a finding; afterwards it was only interrupted. */
 function fail(error: unknown, signal: AbortSignal): void {
   if (!signal.aborted) throw error;
 }

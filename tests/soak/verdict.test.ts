@@ -11,7 +11,7 @@ const usage: Usage = {
   zombies: 0,
 };
 
-/** Ten minutes, where `grow` says how minute n of the server and of the agent differ. */
+/** Ten minutes; `grow` defines how minute n of the server and of the agent differ. */
 const soak = (grow: (number: number) => { server?: Partial<Usage>; agent?: Partial<Usage> }) =>
   Array.from({ length: 10 }, (_, at): Minute => {
     const { server, agent } = grow(at + 1);
@@ -27,7 +27,7 @@ const soak = (grow: (number: number) => { server?: Partial<Usage>; agent?: Parti
   });
 
 describe("the verdict of a soak", () => {
-  test("flat is good, and so is what grows in the warm-up only", () => {
+  test("flat is good, and so is growth in the warm-up only", () => {
     expect(judge(soak(() => ({})))).toEqual([]);
     const warming = soak((n) => ({ server: { rssBytes: Math.min(n, 3) * 60 * MIB } }));
     expect(judge(warming)).toEqual([]);
@@ -63,10 +63,10 @@ describe("the verdict of a soak", () => {
     ["zombies", soak((n) => (n === 6 ? { agent: { zombies: 1 } } : {})), /minute 6: 1 zombies/],
   ];
   for (const [name, minutes, want] of cases) {
-    test(`growing ${name} are seen`, () => expect(judge(minutes).join("\n")).toMatch(want));
+    test(`growing ${name} are detected`, () => expect(judge(minutes).join("\n")).toMatch(want));
   }
 
-  test("too short a run is not called good", () => {
+  test("a run that is too short is not called good", () => {
     expect(judge(soak(() => ({})).slice(0, 2))).toHaveLength(1);
   });
 });

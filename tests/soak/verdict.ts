@@ -3,11 +3,11 @@ import { quantile, type Minute, type Usage } from "./minutes.ts";
 /** How much more the last minutes may hold than those after the warm-up. */
 export const tolerance = {
   memoryFraction: 0.2,
-  descriptors: 15, // connections that come and go
+  descriptors: 15, // connections that open and close
   threads: 2,
 } as const;
 
-/** What has grown, in words; none: it is flat. */
+/** The growth, in words; none: it is flat. */
 export function judge(minutes: readonly Minute[]): string[] {
   const { warm, late } = periods(minutes);
   if (warm.length === 0) return ["too short to judge: run for three minutes or more"];
@@ -38,7 +38,7 @@ function* compare(name: string, warm: readonly Usage[], late: readonly Usage[]):
     ["heap", ({ heapBytes }: Usage) => heapBytes],
   ] as const) {
     const [before, after] = pair(pick);
-    // The heap swings by its young generation; what is left of it shows in the memory too.
+    // The heap varies by its young generation; a leak shows in the memory too.
     const most = before * (1 + tolerance.memoryFraction * (what === "heap" ? 2 : 1));
     if (after > most) yield `${name}: ${what} grew from ${mib(before)} to ${mib(after)}`;
   }

@@ -17,10 +17,10 @@ export interface Outcome {
 }
 
 export interface RunningOptions {
-  /** Without it: `busbar`. */
+  /** Default: `busbar`. */
   readonly program?: string;
   readonly cwd?: string;
-  /** Beside what there is. */
+  /** In addition to the present environment. */
   readonly env?: NodeJS.ProcessEnv;
   /** Whether tests write to its standard input. */
   readonly takesInput?: boolean;
@@ -74,7 +74,7 @@ export class Running {
   }
 }
 
-/** One test's world: a directory, the processes it started, and commands against its server. */
+/** One test's world: a directory, its processes, and commands against its server. */
 export class Site {
   readonly directory = mkdtempSync(join(tmpdir(), "busbar-e2e-"));
   readonly #running: Running[] = [];
@@ -96,7 +96,7 @@ export class Site {
     return running;
   }
 
-  /** Starts (or starts again, at the same address) the control plane. */
+  /** Starts the control plane, or restarts it at the same address. */
   async startServer(...flags: string[]): Promise<Running> {
     const grpc = this.server === "" ? "127.0.0.1:0" : this.server;
     const args = ["server", "--data", this.path("data"), "--http", "127.0.0.1:0"];
@@ -126,7 +126,7 @@ export class Site {
   run(...args: string[]): Promise<Outcome> {
     return new Promise((resolve) => {
       const env = { ...process.env, BUSBAR_SERVER: this.server };
-      // Tasks run where they were submitted: not in the checkout.
+      // Tasks run in the directory of submission: not in the checkout.
       const options = { env, cwd: this.directory, maxBuffer: 2 ** 28 };
       execFile(command, args, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
@@ -142,7 +142,7 @@ export class Site {
     return JSON.parse(stdout) as T;
   }
 
-  /** Asks without starting a process, for what is asked again and again. */
+  /** Calls without starting a process, for repeated requests. */
   get client(): BusbarClient {
     if (this.#client?.server !== this.server) {
       this.#client?.close();
@@ -151,7 +151,7 @@ export class Site {
     return this.#client;
   }
 
-  /** Waits until the question has this answer; a server that is away has none yet. */
+  /** Waits until the call has this answer; an unreachable server has none yet. */
   async #becomes(what: string, want: string, ask: () => Promise<string>): Promise<void> {
     let last = "";
     const check = async (): Promise<boolean> => {
@@ -194,12 +194,12 @@ export class Site {
     this.#client?.close();
     for (const running of this.#running.reverse()) await running.end("SIGKILL");
     killAllOf(this.directory);
-    // Tasks that go on for a moment may still write there.
+    // Tasks that continue for a moment may still write there.
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 
-/** Launchers of agents that are gone, and the tasks that they would let go on. */
+/** Launchers of ended agents, and the tasks that they would leave running. */
 function killAllOf(directory: string): void {
   const found = processes();
   const own = new Set(found.filter(({ line }) => line.includes(directory)).map(({ pid }) => pid));

@@ -5,10 +5,10 @@ import { join } from "node:path";
 
 import { whyNotInstalled } from "./debian.ts";
 
-/** Static: it also is all that the images of tests have in them. */
+/** Static: images of tests contain nothing else. */
 export const BUSYBOX = "/bin/busybox";
 
-/** Why there can be no busybox here; undefined when there can. */
+/** Why busybox is not available here; undefined when it is. */
 export const whyNoBusybox = (): string | undefined =>
   whyNotInstalled({ packages: ["busybox-static"], programs: [BUSYBOX] });
 

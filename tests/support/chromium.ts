@@ -7,7 +7,7 @@ import { whyNotInstalled } from "./debian.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 
-/** Why there can be no browser here; undefined when there can. */
+/** Why a browser is not available here; undefined when it is. */
 export const whyNoChromium = (): string | undefined =>
   whyNotInstalled({ packages: ["chromium"], programs: [CHROMIUM] });
 
@@ -19,16 +19,16 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-/** A page in a browser without a screen, spoken to by the protocol of its developer tools. */
+/** A page in a headless browser, controlled by the protocol of its developer tools. */
 export interface BrowserPage {
   /** The value of an expression in the page, as JSON. */
   evaluate<T>(expression: string): Promise<T>;
   /** Waits until an expression is true. */
   until(expression: string): Promise<void>;
   screenshot(file: string): Promise<void>;
-  /** What the page complained of: errors, and what its policy refused. */
+  /** The page's errors, and violations of its policy. */
   readonly complaints: readonly string[];
-  /** Addresses that it asked for. */
+  /** The addresses that it requested. */
   readonly requested: readonly string[];
   close(): Promise<void>;
 }

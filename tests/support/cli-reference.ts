@@ -3,13 +3,13 @@ import type { Context } from "../../src/cli/context.ts";
 import { nouns } from "../../src/cli/nouns.ts";
 import { createShell } from "../../src/cli/session.ts";
 
-// docs/reference/cli.md, which follows from the commands themselves.
+// docs/reference/cli.md, generated from the commands themselves.
 
 const GENERATED =
   "<!-- Made from src/cli: UPDATE_REFERENCE=1 npx vitest run tests/tidy/reference.test.ts -->";
 
 const HOST = "the-host-name";
-/** Commands are declared and never run here; of their context they ask for the host name alone. */
+/** Commands are declared and never run here; they only use the host name of their context. */
 const shell = createShell({ hostname: HOST, env: {} } as Context, {
   exitCode: 0,
   output: undefined,

@@ -8,8 +8,8 @@ interface Counts {
 }
 
 /**
- * Counts tests by how they ended. A file that could not be loaded, a hook or anything else that failed
- * outside of tests counts as one failed test each, so that "0 failed" means success.
+ * Counts tests by outcome. A file that could not be loaded, a hook or anything else that failed outside of tests counts as one failed test
+ * each, so that "0 failed" means success.
  */
 function countTests(modules: readonly TestModule[], errorsOutside: number): Counts {
   const counts: Counts = { passed: 0, failed: errorsOutside, skipped: 0 };
@@ -25,8 +25,8 @@ function countTests(modules: readonly TestModule[], errorsOutside: number): Coun
 }
 
 /**
- * Tests that failed, were tried once more, and passed. They do not fail a run, and they are named with their first failure at its end:
- * each is a race, in the test or in what it tests.
+ * Tests that failed, were retried once, and passed. They do not fail a run, and the end of the run names them with their first failure:
+ * each is a race, in the test or in the tested code.
  */
 function findUnsteady(modules: readonly TestModule[]): readonly string[] {
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -41,8 +41,8 @@ function findUnsteady(modules: readonly TestModule[]): readonly string[] {
 const firstLine = (text: string | undefined): string => text?.split("\n")[0] ?? "no reason given";
 
 /**
- * Prints `N passed, N failed, N skipped` alone on the last line of the output, for whatever counts
- * tests in CI. Other reporters and teardowns still print when a run has ended, so it waits for the exit.
+ * Prints `N passed, N failed, N skipped` alone on the last line of the output, for CI. Other reporters and teardowns still print when a run
+ * has ended, so it waits for the exit.
  */
 export class ClosingLine implements Reporter {
   #counts: Counts = { passed: 0, failed: 0, skipped: 0 };

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { Site } from "./busbar.ts";
 import type { Running } from "./busbar.ts";
 
-/** A site with agents that speak for clusters, and programs of its own on their search path. */
+/** A site with agents of clusters, and its own programs on their search path. */
 export class ClusterSite extends Site {
   readonly #env: NodeJS.ProcessEnv;
 
@@ -32,7 +32,7 @@ export class ClusterSite extends Site {
     return agent;
   }
 
-  /** The same without waiting until it is there. */
+  /** The same without waiting until it is connected. */
   startSpeaker(
     cluster: string,
     { name = `${cluster}-agent`, executor = "process" }: { name?: string; executor?: string } = {},
@@ -57,7 +57,7 @@ export class ClusterSite extends Site {
   }
 }
 
-/** Build with spack, then run: the second task waits for the first, and asks for the same place. */
+/** Build with spack, then run: the second task depends on the first, and requests the same place. */
 export const SPACK_JOBSPEC = `
 version: 1
 resources:

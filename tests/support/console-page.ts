@@ -1,11 +1,11 @@
-/** One thing that a page asks its reader to do. */
+/** One step of a page. */
 export interface Step {
   /** `command`: type it. `stop`: Ctrl-C in a terminal. `file`: write a file of this name. */
   readonly kind: "command" | "stop" | "file";
-  /** Of a command that goes on, in a terminal of this name; "": the reader's first one. */
+  /** The terminal of a command that continues; "": the reader's first one. */
   readonly terminal: string;
   readonly command: string;
-  /** What it prints, or the lines of the file. A line `...` stands for any number of lines. */
+  /** Its output, or the lines of the file. A line `...` matches any number of lines. */
   readonly expected: readonly string[];
 }
 
@@ -14,7 +14,7 @@ export interface Step {
  * prints; a comment `file: NAME` names the block that follows it.
  */
 export function readSteps(page: string): readonly Step[] {
-  const blocks = page.matchAll(/(?:<!-- file: (\S+) -->\n)?```(\w+)\n([\s\S]*?)```/g);
+  const blocks = page.matchAll(/(?:<!-- file: (\S+) -->\n)?```(\w+)[^\n]*\n([\s\S]*?)```/g);
   return [...blocks].flatMap(([, file, language, text = ""]) => {
     const lines = text.split("\n").slice(0, -1);
     if (file !== undefined) {
@@ -35,13 +35,13 @@ function readConsole(lines: readonly string[]): readonly Step[] {
   return steps;
 }
 
-/** Whether a program printed what a page says, but for times, sizes, ports and the reader's own machine. */
+/** Whether a program printed the output of a page, except times, sizes, ports and the reader's own machine. */
 export function isLike(expected: readonly string[], printed: string): boolean {
   const pattern = expected.map((line) => (line === "..." ? "(?:.*\n)*?" : `${patternOf(line)}\n`));
   return new RegExp(`^${pattern.join("")}$`).test(normalize(printed));
 }
 
-/** How large the reader's own machine is, the node `first`, is not compared. */
+/** The size of the reader's own machine, the node `first`, is not compared. */
 function patternOf(line: string): string {
   const escaped = normalize(line).replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   return line.startsWith("first ") ? escaped.replace(/\d+\/\d+/, String.raw`\d+/\d+`) : escaped;
@@ -55,6 +55,6 @@ const normalize = (text: string): string =>
     .replaceAll(/\b\d+(?:ms|s|m|h) ago\b/g, "now")
     .replaceAll(/\b\d+(?:\.\d+)?(?:ms|s)\b/g, "TIME")
     .replaceAll(/\b[\d.]+(?:B|[KMGT]iB)(?:\/[\d.]+(?:B|[KMGT]iB))?/g, "SIZE")
-    .replaceAll("is being cancelled", "is cancelled") // which of both, its process decides
+    .replaceAll("is being cancelled", "is cancelled") // its process decides which of both
     .replaceAll(/[ \t]+$/gm, "")
     .replaceAll(/[ \t]+/g, " ");

@@ -8,7 +8,7 @@ import { CONTAINERS, containerVerdict } from "../../src/core/model/node/containe
 import { BUSYBOX, whyNoBusybox } from "./busybox.ts";
 import { whyNotInstalled } from "./debian.ts";
 
-/** Installs what containers are started with; why that cannot be had, undefined when it can. */
+/** Installs the programs for containers; returns why they are not available, undefined when they are. */
 export const whyNoContainerPrograms = (): string | undefined =>
   whyNoBusybox() ??
   whyNotInstalled({
@@ -16,7 +16,7 @@ export const whyNoContainerPrograms = (): string | undefined =>
     programs: ["/usr/sbin/runc", "/usr/bin/skopeo", "/usr/bin/umoci"],
   });
 
-/** Why this machine starts no containers, though it has the programs, as an agent finds it out. */
+/** Why this machine cannot start containers, though it has the programs, as an agent finds it out. */
 export async function whyNoContainers(): Promise<string | undefined> {
   const missing = whyNoContainerPrograms();
   if (missing !== undefined) return missing;
@@ -54,7 +54,7 @@ const MORE = [
   "wc",
 ];
 
-/** Writes an OCI layout with one image of one layer, and nothing but busybox in it. */
+/** Writes an OCI layout with one image of one layer that contains only busybox. */
 export function writeImageLayout(directory: string, options: ImageOptions = {}): string {
   const { tag = "v1", command, env = [], files = {}, user } = options;
   const blobs = join(directory, "blobs/sha256");
@@ -128,7 +128,7 @@ const fileOf = (name: string, content: Buffer, mode: number): Buffer[] => [
   Buffer.alloc((512 - (content.length % 512)) % 512),
 ];
 
-/** One header of a tar archive, as POSIX has it. */
+/** One header of a tar archive, in POSIX format. */
 function header(entry: {
   readonly name: string;
   readonly mode: number;

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 
 export interface Wanted {
   readonly packages: readonly string[];
-  /** What they bring, by which it is known that they are there. */
+  /** Files of these packages that show that they are installed. */
   readonly programs: readonly string[];
 }
 
 /**
- * Why these are not there; undefined when they are. Installs Debian's packages where they are missing
- * and that is allowed: what is under test must run against the real thing.
+ * Why these are not available; undefined when they are. Installs missing Debian packages where that is allowed: the tested code must run
+ * against the real programs.
  */
 export function whyNotInstalled({ packages, programs }: Wanted): string | undefined {
   const isThere = (): boolean =>

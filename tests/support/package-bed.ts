@@ -23,7 +23,7 @@ export class PackageBed {
   readonly directory = mkdtempSync(join(tmpdir(), "busbar-package-"));
   tarball = "";
 
-  /** What npm sets for the scripts it runs would change what an npm below does. */
+  /** npm's variables for its scripts would change an npm below. */
   readonly env: NodeJS.ProcessEnv = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) =>
@@ -61,7 +61,7 @@ export class PackageBed {
     this.tarball = this.path(name);
   }
 
-  /** Into `name` below this bed; what npm has downloaded once it does not fetch again. */
+  /** Into `name` below this bed; npm does not download a package twice. */
   async install(name: string, ...flags: string[]): Promise<string> {
     const folder = this.path(name);
     mkdirSync(folder, { recursive: true });

@@ -24,7 +24,7 @@ export function makeCgroup(): string {
   return mkdtempSync(join(own, "busbar-test-"));
 }
 
-/** Removes a group and the empty groups in it, as soon as their last processes are gone. */
+/** Removes a group and its empty subgroups, as soon as their last processes have ended. */
 export async function removeCgroup(path: string): Promise<void> {
   const groupsIn = (at: string): string[] =>
     readdirSync(at, { withFileTypes: true })

@@ -3,10 +3,11 @@ import { FIELD_RULES } from "../../src/api/native/field-rules.ts";
 import { fileKey } from "../../src/cli/yaml/yaml-message.ts";
 import { Busbar, JobSpecSchema } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import { docs } from "../../src/gen/busbar/v1/docs.ts";
+import { formatBytes, formatDuration } from "../../src/lib/units.ts";
 import { fieldsOf } from "../../src/wire/descriptors.ts";
 import { type JsonSchema, SchemaBook } from "../../src/wire/schema.ts";
 
-// The pages of docs/reference that follow from the schema.
+// The pages of docs/reference that are generated from the schema.
 
 const GENERATED =
   "<!-- Made from proto/busbar/v1 and the core's rules: UPDATE_REFERENCE=1 npx vitest run tests/tidy/reference.test.ts -->";
@@ -39,27 +40,62 @@ export function apiPage(): string {
   ].join("\n\n");
 }
 
-/** The keys of a file of jobs. */
+/** What people write in another form than the wire has (FORMS in src/cli/submit/job-file.ts). */
+const FILE_TYPES: Readonly<Record<string, string>> = {
+  resources: "amounts by name: `{ cpu: 0.5, memory: 4GiB, gpu: 1 }`",
+  retries: "a number, or `{ max: 3, backoff: 10s, backoffMax: 1h }`",
+  dependsOn:
+    "a name, or a list of names and of [conditions](../jobs.md#run-after-another-job): `[build, { afterany: test }]`",
+  beginAt: "a time: `16:30`, `2026-11-17T16:30`, or `10m` from now",
+};
+
+/** The keys of a file of jobs, and of its parts. */
 export function jobFilePage(): string {
-  const rows = JobSpecSchema.fields
-    .filter(({ localName }) => localName !== "jobspec")
-    .map((field) =>
-      row(fileKey(field), field)
-        .replaceAll("](#", "](api.md#")
-        .replace("| integer |", `| ${unitOf(field)} |`),
-    );
+  const fields = JobSpecSchema.fields.filter(({ localName }) => localName !== "jobspec");
+  const parts = fields.flatMap((field) =>
+    field.message === undefined || FILE_TYPES[fileKey(field)] !== undefined ? [] : [field.message],
+  );
   return [
     "# Files of jobs",
     GENERATED,
-    "A file for `busbar submit --file` holds one job, a list of jobs, or several documents of either, as YAML or JSON. Its keys are the fields of a JobSpec; a duration is written with its unit (`timeLimit: 5m`), and so is a size (`outputLimit: 1MiB`). Beside them a job may have an `idempotencyKey`.",
-    table(rows),
+    "A file for `busbar submit --file` holds one job, a list of jobs, or several documents of either, as YAML or JSON ([examples](../jobs.md#submit-a-file-of-jobs)). A duration is written with its unit (`timeLimit: 5m`), and so is a size (`outputLimit: 1MiB`). Beside these keys a job may have an `idempotencyKey`. `busbar schema` prints the JSON Schema for editors.",
+    table(fields.map(fileRow)),
+    ...parts.flatMap((part) => [
+      `## ${part.name}`,
+      docs[part.typeName] ?? "",
+      table(part.fields.map(fileRow)),
+    ]),
     "",
   ].join("\n\n");
 }
 
-function unitOf({ jsonName }: DescField): string {
-  if (jsonName.endsWith("Ms")) return "duration";
-  return jsonName.endsWith("Bytes") ? "size" : "integer";
+function fileRow(field: DescField): string {
+  const key = fileKey(field);
+  const { description, ...schema } = book.propertyOf(field);
+  const meaning = cell(textOf(description)).replaceAll(/\b[a-z]+_[a-z_]+\b/g, inFile(field));
+  const own = field.parent === JobSpecSchema ? FILE_TYPES[key] : undefined;
+  if (own !== undefined) return `| ${key} | ${own} | ${meaning} |`;
+  const [unit, format] = unitOf(field);
+  if (unit === undefined) return `| ${key} | ${typeOf(schema)} | ${meaning}${limitsOf(schema)} |`;
+  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  const bounds = [minimum, maximum].map((bound) => (bound === undefined ? "" : format(bound)));
+  return `| ${key} | ${unit} | ${meaning} (${bounds.join(" to ")}) |`;
+}
+
+/** Comments of the schema name fields as the .proto files do. */
+const inFile =
+  ({ parent }: DescField) =>
+  (name: string): string => {
+    const named = [...parent.fields, ...JobSpecSchema.fields].find((one) => one.name === name);
+    return named === undefined ? name : fileKey(named);
+  };
+
+function unitOf({
+  jsonName,
+}: DescField): readonly [unit: string | undefined, format: (value: number) => string] {
+  if (jsonName.endsWith("Ms")) return ["duration", formatDuration];
+  if (jsonName.endsWith("Bytes")) return ["size", formatBytes];
+  return [undefined, String];
 }
 
 function reach(desc: DescMessage, found: Map<string, DescMessage>): void {
@@ -94,7 +130,7 @@ function typeOf({ type, $ref, items, additionalProperties }: JsonSchema): string
 
 const LIMITS = ["enum", "minimum", "maximum", "exclusiveMinimum", "maxLength", "maxItems"];
 
-/** What a rule says beyond the type; numbers that only say how wide the type is are left out. */
+/** The constraints of a rule beyond the type; numbers that only show the width of the type are left out. */
 function limitsOf(schema: JsonSchema): string {
   const wide = [2 ** 31 - 1, -(2 ** 31), 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
   const said = LIMITS.flatMap((word) => {

@@ -1,6 +1,6 @@
 /**
  * The first simple command of a line, in words, as a POSIX shell splits it. It ends at a pipe, a redirection, a list or a comment.
- * Variables and substitutions stay as they are written.
+ * Variables and substitutions stay as written.
  */
 export function shellWords(line: string): readonly string[] {
   const words: string[] = [];
@@ -9,7 +9,7 @@ export function shellWords(line: string): readonly string[] {
     const char = line[at]!;
     if (char === "'" || char === '"') {
       const end = line.indexOf(char, at + 1);
-      if (end < 0) break; // it goes on in the next line
+      if (end < 0) break; // it continues in the next line
       word = (word ?? "") + line.slice(at + 1, end);
       at = end;
     } else if (char === "\\") {

@@ -14,7 +14,7 @@ export interface SlurmBed extends ExecutorBed {
   open(): Promise<Executor>;
 }
 
-/** A directory of runs over a real Slurm, on which nothing else runs. */
+/** A directory of runs over a real Slurm that nothing else uses. */
 export function makeSlurmBed(slurm: Slurm, extraArgs: readonly string[] = []): SlurmBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-slurm-runs-"));
   return {
@@ -24,7 +24,7 @@ export function makeSlurmBed(slurm: Slurm, extraArgs: readonly string[] = []): S
       const how = { clock: realClock, logger: silentLogger, env, extraArgs };
       return (await createSlurm({ directory, cluster: "blue", ...how })).executor;
     },
-    // Within one process the nearest thing to kill -9; slurm-restart.test.ts has the real one.
+    // The closest to kill -9 within one process; slurm-restart.test.ts has the real one.
     abandon: (executor) => executor.close(),
     async dispose() {
       slurm.run("scancel", "--me", "--signal=KILL", "--full", "--quiet");

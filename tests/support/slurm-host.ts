@@ -1,5 +1,5 @@
-// A process that hosts an executor over Slurm and kills itself (SIGKILL) at one point, to be started by
-// tests: node slurm-host.ts DIRECTORY POINT NTH, with requests as JSON on stdin.
+// A process that hosts an executor over Slurm and kills itself (SIGKILL) at one point, for tests: node slurm-host.ts DIRECTORY POINT NTH,
+// with requests as JSON on stdin.
 import { text } from "node:stream/consumers";
 
 import { createSlurmScheduler } from "../../src/agent/executors/slurm/slurm-scheduler.ts";
@@ -12,7 +12,7 @@ import type { RunRequest } from "../../src/ports/executor.ts";
 import { silentLogger } from "../../src/testing/silent-logger.ts";
 import { realClock } from "../contract/executor/process-bed.ts";
 
-/** Before the scheduler is asked, while it is being asked, or when it has answered. */
+/** Before the call of the scheduler, during it, or when it has answered. */
 export const deathPoints = ["before-submit", "in-submit", "after-submit", "after-poll"] as const;
 export type DeathPoint = (typeof deathPoints)[number];
 
@@ -32,7 +32,7 @@ const scheduler: LowerScheduler = {
     submitEach(jobs, async (job) => {
       passing("before-submit");
       const answers = slurm.submitAll([job]);
-      // The program has been started; what it asks for is done after our death.
+      // The program has been started; its effects happen after our death.
       passing("in-submit");
       const [answer] = await answers;
       passing("after-submit");

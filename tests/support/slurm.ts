@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { whyNotInstalled } from "./debian.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 
-/** A Slurm of one machine, all of it in one directory and on loopback ports of its own. */
+/** A Slurm of one machine, in one directory and on its own loopback ports. */
 export interface Slurm {
   readonly directory: string;
-  /** With which its commands find it. */
+  /** The environment in which its commands find it. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs one of its commands; throws when it fails. */
   run(program: string, ...args: string[]): string;
-  /** Ends the controller, as an operator would for an upgrade; jobs go on. */
+  /** Ends the controller, as an operator would for an upgrade; jobs continue. */
   stopController(): Promise<void>;
-  /** "-c": it has forgotten all jobs. */
+  /** "-c": it drops all jobs. */
   startController(...args: string[]): Promise<void>;
   /** Ends everything, jobs included, and removes the directory. */
   stop(): Promise<void>;
@@ -29,14 +29,14 @@ export interface SlurmOptions {
   readonly config?: readonly string[];
 }
 
-/** Why there can be no Slurm here; undefined when there can. */
+/** Why Slurm is not available here; undefined when it is. */
 export const whyNoSlurm = (): string | undefined =>
   whyNotInstalled({
     packages: ["slurmctld", "slurmd", "slurm-client", "munge"],
     programs: ["/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/bin/sbatch", "/usr/sbin/munged"],
   });
 
-/** Throws with the reason where there can be none: a test that is skipped in silence proves nothing. */
+/** Throws with the reason where it is not available: a silently skipped test proves nothing. */
 export async function startSlurm({ cpus = 64, config = [] }: SlurmOptions = {}): Promise<Slurm> {
   const reason = whyNoSlurm();
   if (reason !== undefined) throw new Error(`there is no Slurm for tests: ${reason}`);
@@ -186,7 +186,7 @@ function slurmConf(
   ].join("\n");
 }
 
-/** Held while both are looked for, so that they differ. */
+/** Held while both are chosen, so that they differ. */
 async function freePorts(): Promise<[number, number]> {
   const servers = [createServer(), createServer()];
   const ports = await Promise.all(

@@ -30,6 +30,18 @@ function commandsOf(page: string): readonly string[] {
   return lines.filter((line) => COMMAND.test(line)).map((line) => line.replace(COMMAND, ""));
 }
 
+/** In running text and in tables: often a command without its arguments. */
+function namedOf(page: string): readonly string[] {
+  const text = readFileSync(root + page, "utf8").replaceAll(/```[\s\S]*?```/g, "");
+  return [...text.matchAll(INLINE)]
+    .map(([, line = ""]) => line.replaceAll(/\s+/g, " "))
+    .filter((line) => !isForm(line));
+}
+const INLINE = /`busbar ([^`]+)`/g;
+/** `agent …`, `service install|show`, `[--flag]`: forms of commands, not commands. */
+const isForm = (line: string): boolean => /[…|[\]<>]|\.\.\./.test(line);
+const INCOMPLETE = /missing required argument|argument missing|\(outputHelp\)/;
+
 const context = {
   hostname: "here",
   env: { EDITOR: "vi" },
@@ -55,11 +67,14 @@ async function whyRefused(line: string): Promise<string | undefined> {
 describe("commands of pages", () => {
   test.each(pages)("%s", async (page) => {
     const answers = await Promise.all(commandsOf(page).map(whyRefused));
+    const named = await Promise.all(namedOf(page).map(whyRefused));
     expect(answers.filter((answer) => answer !== undefined)).toEqual([]);
+    expect(named.filter((why) => why !== undefined && !INCOMPLETE.test(why))).toEqual([]);
   });
 
   test("there are many, and a wrong one is seen", async () => {
     expect(pages.flatMap(commandsOf).length).toBeGreaterThan(150);
+    expect(pages.flatMap(namedOf).length).toBeGreaterThan(150);
     expect(await whyRefused("submit --cpus 2 -- make")).toContain("--cpus");
     expect(await whyRefused("jobs --state runing")).toContain("runing");
     expect(await whyRefused("nodse")).toContain("nodse");

@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 import { Busbar } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import { docs } from "../../src/gen/busbar/v1/docs.ts";
 import { cliPage } from "../support/cli-reference.ts";
+import { limitsPage } from "../support/limits-reference.ts";
 import { apiPage, jobFilePage } from "../support/reference-pages.ts";
+import { statesPage } from "../support/state-reference.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -12,8 +14,10 @@ for (const [name, page] of [
   ["api.md", apiPage],
   ["job-files.md", jobFilePage],
   ["cli.md", cliPage],
+  ["states.md", statesPage],
+  ["limits.md", limitsPage],
 ] as const) {
-  test(`docs/reference/${name} says what the schema and the commands say`, async () => {
+  test(`docs/reference/${name} says what the code says`, async () => {
     const file = new URL(`docs/reference/${name}`, root);
     if (process.env["UPDATE_REFERENCE"] === "1") writeFileSync(file, await page());
     expect(readFileSync(file, "utf8")).toBe(await page());
@@ -37,9 +41,12 @@ test("every call and every field of the public schema is documented", () => {
   expect([...missing]).toEqual([]);
 });
 
-test("the generated comments are those of the .proto files", () => {
-  const before = readFileSync(new URL("src/gen/busbar/v1/docs.ts", root), "utf8");
-  const made = execFileSync("node", ["proto/describe.ts", "--print"], {
+test.each([
+  ["comments", "docs.ts", "proto/describe.ts"],
+  ["tables", "tables.ts", "proto/tabulate.ts"],
+])("the generated %s are those of the .proto files", (_, file, program) => {
+  const before = readFileSync(new URL(`src/gen/busbar/v1/${file}`, root), "utf8");
+  const made = execFileSync("node", [program, "--print"], {
     cwd: root,
     encoding: "utf8",
     env: {

@@ -7,7 +7,7 @@ import type { OutputLane } from "../output/output-lane.ts";
 import { runKey } from "../runs/run-key.ts";
 import { fromWireId } from "../translate.ts";
 
-/** What goes to the server about one of them. */
+/** The messages to the server about one client. */
 type AttachmentInit = {
   readonly number: number;
   readonly message:
@@ -23,11 +23,11 @@ interface Attached {
   isOver: boolean;
 }
 
-const PART_BYTES = 24; // about, of a message beside its data
+const PART_BYTES = 24; // about, of a message apart from its data
 
 /**
- * Clients of this agent's runs, in one session. It passes on and holds nothing: how much is under way
- * follows from the windows of the ends. Output goes behind everything else, as outputs that are read do.
+ * The clients of this agent's runs, in one session. It passes messages on and buffers nothing: the windows of both ends bound the bytes
+ * under way. Output goes after everything else, like requested outputs.
  */
 export class Attachments {
   readonly #executor: Executor;
@@ -48,7 +48,7 @@ export class Attachments {
     this.#tell = tell;
   }
 
-  /** Throws on what the server never sends. */
+  /** Throws on messages that the server never sends. */
   serve({ number, message }: Attachment): void {
     if (message.case === "start") {
       const { id, outputOffset, size } = message.value;
@@ -61,7 +61,7 @@ export class Attachments {
       return;
     }
     const attached = this.#byNumber.get(number);
-    if (attached === undefined) return; // it was over when this was sent
+    if (attached === undefined) return; // the attachment had ended when the server sent this
     switch (message.case) {
       case "part":
         return attached.run.part(message.value);
@@ -75,11 +75,14 @@ export class Attachments {
         return attached.run.close();
       case "started":
       case undefined:
-        throw invalid("attachment", `${String(message.case)} is not for agents`);
+        throw invalid(
+          "attachment",
+          `${String(message.case)} is a message for servers, not for agents`,
+        );
     }
   }
 
-  /** The session is over; the runs wait for their clients to come back. */
+  /** The session has ended; the runs wait for their clients to come back. */
   close(): void {
     for (const attached of this.#byNumber.values()) {
       attached.isOver = true;
@@ -100,7 +103,7 @@ export class Attachments {
     for (const [older, attached] of this.#byNumber) {
       if (attached.key !== key) continue;
       attached.run.close();
-      this.#end(older, attached, "another client has taken its place");
+      this.#end(older, attached, "another client attached to this task");
     }
     let attached: Attached | undefined;
     try {
@@ -118,7 +121,8 @@ export class Attachments {
     number: number,
     self: () => Attached | undefined,
   ): AttachedRun {
-    if (this.#executor.attach === undefined) throw new Error("this agent takes no clients");
+    if (this.#executor.attach === undefined)
+      throw new Error("this agent cannot attach clients to tasks");
     return this.#executor.attach(fromWireId(id), {
       started: (inputOffset) =>
         this.#send({ number, message: { case: "started", value: { inputOffset } } }),
@@ -139,7 +143,7 @@ export class Attachments {
     });
   }
 
-  /** After the parts that are on their way. */
+  /** Sent after the parts that are on their way. */
   #end(number: number, attached: Attached, error = ""): void {
     this.#byNumber.delete(number);
     void this.#lane.whenRoom(() => {

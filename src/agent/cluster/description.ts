@@ -17,13 +17,13 @@ export interface DescriptionMark extends AgentIdentity {
   readonly subsystems: readonly string[];
 }
 
-/** Any agent may take a free name first; the fingerprint of its key is the agent's own. */
+/** Any agent may take a free name first; only the fingerprint of its key identifies the agent. */
 export interface AgentIdentity {
   readonly name: string;
   readonly fingerprint: string;
 }
 
-/** A description in the form in which the server gives it back, so that the two can be compared. */
+/** A description in the form in which the server returns it, so that the two can be compared. */
 export function canonical({ graph: document, subsystems }: ClusterDescription): ClusterDescription {
   const graph = parseGraph(document);
   const sorted = [...subsystems].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -49,7 +49,7 @@ export function marked(
   return withRoot(graph, (metadata) => ({ ...metadata, [MARK]: mark }));
 }
 
-/** Whose graph it is; undefined: not an agent's. */
+/** The agent that registered the graph; undefined: no agent did. */
 export function markOf(graph: JgfDocument): DescriptionMark | undefined {
   const [root] = rootsOf(graph);
   return root === undefined ? undefined : readMark(graph.graph.nodes[root]?.metadata ?? {});
@@ -70,7 +70,7 @@ function readMark(metadata: Readonly<Record<string, unknown>>): DescriptionMark 
   return { name, fingerprint, subsystems: names.filter((each) => typeof each === "string") };
 }
 
-/** Whether both say the same of the cluster, whoever says it. */
+/** Whether both describe the cluster in the same way, whoever registered them. */
 export const isSameGraph = (one: JgfDocument, other: JgfDocument): boolean =>
   isDeepEqual(withoutMark(one), withoutMark(other));
 
@@ -88,7 +88,7 @@ function withRoot(
   return { graph: { ...graph, nodes } };
 }
 
-/** Ids of vertices that nothing contains, in the order of the document. */
+/** The ids of root vertices, in the order of the document. */
 export function rootsOf({ graph: { nodes, edges } }: JgfDocument): readonly string[] {
   const contained = new Set(edges.map(({ target }) => target));
   return Object.keys(nodes).filter((id) => !contained.has(id));
@@ -110,8 +110,8 @@ export function describeMachine(
 }
 
 /**
- * The scheduler's description of its cluster, completed with the facts of this machine, which is a node or
- * the front end of it: they hold for the whole cluster where the scheduler says nothing.
+ * The scheduler's description of its cluster, completed with the facts of this machine, which is a node or the front end of the cluster:
+ * facts that the scheduler does not report hold for the whole cluster.
  */
 export function withMachine(
   described: ClusterDescription,

@@ -55,7 +55,7 @@ function start(options: Partial<KeeperOptions> = {}): ClusterKeeper {
   return keeper;
 }
 
-/** The control plane answers in real time, which is a few turns of the loop. */
+/** The control plane answers in real time, after a few turns of the event loop. */
 async function pass(ms: number): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await clock.pass(0);
   await clock.pass(ms);
@@ -82,7 +82,7 @@ afterEach(async () => {
 });
 
 describe("a cluster is registered", () => {
-  test("with its graph, its subsystems, and its state that counts down", async () => {
+  test("with its graph, its subsystems, and its state with free nodes that count down", async () => {
     const keeper = start({ costPerNodeHour: 3.5 });
     await keeper.known;
     await pass(0);
@@ -100,7 +100,7 @@ describe("a cluster is registered", () => {
     expect(rooms).toBeGreaterThan(0);
   });
 
-  test("once: the next agent of its name changes nothing", async () => {
+  test("once: the next agent of this cluster changes nothing", async () => {
     start();
     await pass(0);
     stop.abort();
@@ -173,24 +173,24 @@ describe("a cluster that another client registered", () => {
     await plane.operations.registerCluster({ name: "blue", graph: foreign });
   });
 
-  test("keeps its graph, which the agent logs once; the agent sends its state", async () => {
+  test("keeps its graph; the agent logs that once, and sends the cluster's state", async () => {
     const keeper = start();
     await keeper.known;
     await pass(60_000);
-    described = machine(3); // and is looked at again
+    described = machine(3); // and the agent looks at it again
     keeper.describeAgain();
     await pass(60_000);
     expect(changes()).toEqual(["state nodes_free=1 running=0"]);
-    expect(warnings).toEqual([expect.stringMatching(/keeps another graph.*--update-graph/)]);
+    expect(warnings).toEqual([expect.stringMatching(/another graph.*--update-graph/)]);
   });
 
-  test("gets this one when that is wanted", async () => {
+  test("gets the agent's graph when the operator asks for that", async () => {
     start({ replaces: "all" });
     await pass(0);
     expect(changes()).toEqual(["update", "add os", "state nodes_free=1 running=0"]);
   });
 
-  test("is left alone by an agent that replaces only graphs of its own", async () => {
+  test("stays unchanged when the agent replaces only its own graphs", async () => {
     start({ replaces: "all" });
     await pass(0);
     stop.abort();
@@ -205,12 +205,12 @@ describe("a cluster that another client registered", () => {
     stop.abort();
     await running;
     stop = new AbortController();
-    start({ agent: { name: "other", fingerprint: "b2" }, replaces: "agents" }); // of a scheduler, which knows all of it
+    start({ agent: { name: "other", fingerprint: "b2" }, replaces: "agents" }); // of a scheduler, which knows the whole cluster
     await pass(0);
     expect(changes()).toEqual(["remove os", "update"]);
   });
 
-  test("with nodes that have agents: that is an error at once", async () => {
+  test("and that has nodes with agents: this is an error at once", async () => {
     const { FakeAgent } = await import("../../testing/fake-agent.ts");
     new FakeAgent(plane).hello("n1", { cluster: "green" });
     await pass(0);
@@ -242,7 +242,7 @@ describe("its state", () => {
     expect(state.map(({ key }) => key).sort()).toEqual(["nodes_free", "running", "zone"]);
   });
 
-  test("what changes while it is looked at is looked at again soon", async () => {
+  test("a change during an observation causes another one soon", async () => {
     const asked: (() => void)[] = [];
     const observe = () =>
       new Promise<ClusterObservation>((resolve) => asked.push(() => resolve(value(observed))));
@@ -257,11 +257,11 @@ describe("its state", () => {
     asked[1]?.();
   });
 
-  test("a server that is away is waited for, however long, and told when it is back", async () => {
+  test("the agent waits for a server that is away, however long, and logs when it is back", async () => {
     server.isAway = true;
     const keeper = start();
     await pass(120_000);
-    expect(warnings).toEqual([expect.stringContaining("cannot tell of the cluster; trying again")]);
+    expect(warnings).toEqual([expect.stringMatching(/cannot report .*trying again/)]);
     server.isAway = false;
     await pass(limits.reconnectDelayMsMax);
     await keeper.known;
@@ -287,7 +287,7 @@ describe("its state", () => {
   });
 });
 
-test("what this machine has holds for a scheduler's cluster, as far as that does not say it", () => {
+test("facts of this machine hold for a scheduler's cluster, where the scheduler does not report them", () => {
   const own = machine(4, { os: [{ name: "debian" }] });
   const both = withMachine(own, {
     ...NO_FACTS,

@@ -18,7 +18,7 @@ export interface KeeperOptions extends RegisterOptions {
   readonly source: ClusterSource;
   readonly taken: Pick<TakenRuns, "observing" | "notObserved">;
   readonly refreshMs: number;
-  /** Told with the rest of the cluster's state. */
+  /** Sent with the rest of the cluster's state. */
   readonly costPerNodeHour: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +27,7 @@ export interface KeeperOptions extends RegisterOptions {
   onRoom(): void;
 }
 
-/** What dialling and asking again will not change. */
+/** Errors that another attempt cannot change. */
 const FINAL: ReadonlySet<string> = new Set([
   "invalid_argument",
   "unprocessable",
@@ -54,7 +54,7 @@ export class ClusterKeeper {
   #described: ClusterDescription | undefined;
   #describedAtMs = Number.NEGATIVE_INFINITY;
   #isRegistered = false;
-  /** Whether another client's graph was left in place, which is logged once. */
+  /** Whether another client's graph stayed in place, which is logged once. */
   #isKept = false;
   #troubles = new Map<string, string>();
 
@@ -64,7 +64,7 @@ export class ClusterKeeper {
     this.#known.promise.catch(() => undefined);
   }
 
-  /** Resolves when the server knows the cluster; rejects with what would not get better by waiting. */
+  /** Resolves when the server knows the cluster; rejects with errors that waiting cannot cure. */
   get known(): Promise<void> {
     return this.#known.promise;
   }
@@ -96,7 +96,7 @@ export class ClusterKeeper {
     this.#alarm.stop();
   }
 
-  /** What came while it was busy counts too. */
+  /** Changes during the refresh count too. */
   async #woken(): Promise<void> {
     if (!this.#isDue) await new Promise<void>((resolve) => (this.#resume = resolve));
     this.#isDue = false;
@@ -109,11 +109,11 @@ export class ClusterKeeper {
 
   /** Whether all steps succeeded. A fault of the scheduler does not hold up the steps at the server, or the reverse. */
   async #refresh(): Promise<boolean> {
-    const state = await this.#tried("look at the cluster", () => this.#observe());
+    const state = await this.#tried("read the cluster's state", () => this.#observe());
     if (state === undefined) this.#options.taken.notObserved();
     this.#options.onRoom();
     const described = await this.#tried("describe the cluster", () => this.#describe());
-    const isTold = await this.#tried("tell of the cluster", () => this.#tell(state));
+    const isTold = await this.#tried("report the cluster's state", () => this.#tell(state));
     return state !== undefined && described === true && isTold === true;
   }
 
@@ -141,7 +141,7 @@ export class ClusterKeeper {
     throw error;
   };
 
-  /** One that was deleted meanwhile is registered again. */
+  /** Registers a cluster again that was deleted meanwhile. */
   async #tell(state: Readonly<Record<string, number>> | undefined): Promise<true> {
     const { api, cluster: name } = this.#options;
     let cluster = await findCluster(api, name);
@@ -169,14 +169,17 @@ export class ClusterKeeper {
       if (outcome === "kept") {
         if (this.#isKept) return;
         this.#isKept = true;
-        const hint = "it was registered by someone else; --update-graph replaces it";
-        logger.warn({ cluster, hint }, "the cluster keeps another graph than the one found here");
+        const hint = "another principal registered that graph; --update-graph replaces it";
+        logger.warn(
+          { cluster, hint },
+          "the server has another graph of this cluster than the one found here",
+        );
         return;
       }
       this.#isKept = false;
       if (outcome !== "unchanged") logger.info({ cluster }, `the cluster is ${outcome}`);
     } catch (error) {
-      // Of two agents that register at the same time one comes second, and finds it done.
+      // Of two agents that register at the same time, the second one finds it done.
       const isSecond = error instanceof AppError && error.code === "already_exists";
       const isThere = isSecond && (await findCluster(api, cluster))?.kind === "pulling";
       if (isThere) throw new AppError("unavailable", "registered meanwhile", { cause: error });
@@ -185,7 +188,7 @@ export class ClusterKeeper {
     }
   }
 
-  /** Logs a fault when it begins, changes and ends, not each time that it persists. */
+  /** Logs a fault when it begins, changes and ends, not each time that it recurs. */
   async #tried<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
     const { logger, cluster } = this.#options;
     try {

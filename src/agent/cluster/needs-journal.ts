@@ -6,9 +6,9 @@ import { limits } from "../../limits.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 
 /**
- * The requested resources of runs, by key, in the agent's directory: an executor finds its runs again after
- * kill -9, but not their requests. Best effort: a run without an entry counts as one that requests nothing
- * by name, and the journals that the agent cannot do without report a full disk.
+ * The requested resources of runs, by key, in the agent's directory: an executor finds its runs again after kill -9, but not their
+ * requests. Best effort: a run without an entry counts as one that requests nothing by name, and the journals that the agent depends on
+ * report a full disk.
  */
 export class NeedsJournal {
   readonly #path: string;
@@ -25,7 +25,7 @@ export class NeedsJournal {
     return this.#needs.get(key);
   }
 
-  /** Called before the start of the run, so that no run lacks an entry. */
+  /** Call this before the start of the run, so that no run lacks an entry. */
   add(key: string, needs: Resources): void {
     this.#needs.set(key, needs);
     this.#append({ key, needs });
@@ -35,7 +35,7 @@ export class NeedsJournal {
     if (this.#needs.delete(key)) this.#append({ key });
   }
 
-  /** Removes all other entries: nothing else removes those of runs that the executor no longer knows. */
+  /** Removes all other entries: no other step removes entries of runs that the executor no longer knows. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#needs.keys()) if (!keys.has(key)) this.#needs.delete(key);
     this.#rewrite();
@@ -58,7 +58,7 @@ export class NeedsJournal {
     });
   }
 
-  /** A last line that was cut off, or nonsense, is passed over. */
+  /** Skips a truncated or invalid last line. */
   #replay(line: string): void {
     bestEffort(() => {
       const { key, needs } = JSON.parse(line) as { key: string; needs?: Resources };

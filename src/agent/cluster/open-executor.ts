@@ -7,10 +7,10 @@ import type { AgentIdentity } from "./description.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
 import { openExecutor } from "../run-agent.ts";
 
-/** The executor of a cluster's tasks, and how to call its scheduler. */
+/** The executor of a cluster's tasks, and the commands of its scheduler. */
 export interface SchedulerOptions {
   readonly executor: "process" | "slurm" | "flux" | "busbar";
-  /** Where the Busbar below is, for `busbar`. */
+  /** The address of the Busbar below, for `busbar`. */
   readonly to?: string;
   readonly partition?: string;
   readonly account?: string;
@@ -19,13 +19,13 @@ export interface SchedulerOptions {
 
 export interface OpenedExecutor {
   readonly executor: Executor;
-  /** What its scheduler says of the cluster; undefined: the cluster is this machine. */
+  /** The scheduler's description of the cluster; undefined: the cluster is this machine. */
   readonly source: ClusterSource | undefined;
   /** Its edges with power as one node; absent: the executor has no edges. */
   readonly edges?: SiteBelow["edges"];
 }
 
-/** Each is loaded when it is wanted. */
+/** Each executor is loaded on demand. */
 export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions & Pick<AgentIdentity, "fingerprint">,
 ): Promise<OpenedExecutor> {

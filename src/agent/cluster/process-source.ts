@@ -8,7 +8,7 @@ const CPU = 1_000;
 
 export interface ProcessSourceOptions {
   readonly cluster: string;
-  /** The name of its one node. */
+  /** The name of the cluster's only node. */
   readonly machine: string;
   /** The newest facts of the machine. */
   readonly facts: () => NodeFacts;
@@ -40,7 +40,7 @@ export function createProcessSource(options: ProcessSourceOptions): ClusterSourc
   };
 }
 
-/** A run that has the node for itself leaves nothing. */
+/** A run with an exclusive node leaves no free capacity. */
 function freeOf(capacity: Resources, used: Resources): Resources {
   const isWhole = (used["nodes"] ?? 0) > 0;
   return Object.fromEntries(

@@ -6,7 +6,7 @@ import type { ClusterDescription } from "../../ports/cluster-source.ts";
 import type { AgentIdentity, DescriptionMark } from "./description.ts";
 import { isSameGraph, marked, markOf } from "./description.ts";
 
-/** As much of the API as an agent of a cluster needs. */
+/** The part of the API that an agent of a cluster uses. */
 export type ClusterApi = Pick<
   BusbarClient,
   | "getCluster"
@@ -22,16 +22,15 @@ export interface RegisterOptions {
   readonly cluster: string;
   /** The agent itself. */
   readonly agent: AgentIdentity;
-  /** Whose graphs are replaced when they say something else: its own, any agent's, or everyone's. */
+  /** The graphs that the agent replaces when they differ: its own, any agent's, or everyone's. */
   readonly replaces: "own" | "agents" | "all";
 }
 
 export type Registered = "registered" | "updated" | "unchanged" | "kept";
 
 /**
- * Makes the server's picture of the cluster the one that is described (in its canonical form). Safe to
- * repeat at any point: it looks first, and changes only what is different. "kept": another client
- * registered the cluster with another graph, which stays as it is.
+ * Updates the server's description of the cluster to this one (in its canonical form). Safe to repeat at any point: it reads first, and
+ * changes only differences. "kept": another client registered the cluster with another graph, which stays unchanged.
  */
 export async function registerCluster(
   api: ClusterApi,
@@ -61,7 +60,7 @@ export async function registerCluster(
   return await update(api, cluster, { there, graph, names, described });
 }
 
-/** undefined: there is none. */
+/** undefined: the cluster does not exist. */
 export async function findCluster(api: Pick<ClusterApi, "getCluster">, name: string) {
   try {
     return await api.getCluster({ name });
@@ -112,7 +111,7 @@ async function update(
   return changes === 0 ? "unchanged" : "updated";
 }
 
-/** Subsystems that are registered again anyway may be linked to removed vertices: those are removed first. */
+/** Subsystems that will be registered again anyway may be linked to removed vertices: those subsystems are removed first. */
 async function replaceGraph(
   api: ClusterApi,
   cluster: string,

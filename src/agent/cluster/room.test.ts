@@ -140,14 +140,14 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe("room", () => {
+describe("free capacity", () => {
   for (const { name, rule = now, free, own, runs, want } of cases) {
     test(name, () => {
       expect(roomOf(rule, free && seen(free, own), runs)).toEqual(want);
     });
   }
 
-  test("is bounded, whatever is free", () => {
+  test("is bounded, however much is free", () => {
     const active = Array.from({ length: 5 }, () => run({ cpu: 0 }));
     const most = limits.takenRunsMax - 5;
     expect(roomOf(now, seen(cpus(1_000_000)), active).tasks).toBe(most);
@@ -155,7 +155,7 @@ describe("room", () => {
   });
 
   test("accepted runs never exceed the capacity", () => {
-    // A cluster of so many cpus whose agent takes as told, hears and looks at any moment.
+    // A cluster of so many cpus whose agent accepts runs, receives reports and observes at any moment.
     const step = fc.constantFrom("take", "begin", "end", "look");
     fc.assert(
       fc.property(

@@ -3,7 +3,7 @@ import type { Resources } from "../../core/model/resources.ts";
 import { addInto } from "../../core/model/resources.ts";
 import { limits } from "../../limits.ts";
 
-/** How much a cluster agent takes: what can start now, or more, which the scheduler below orders. */
+/** How much a cluster agent accepts: the runs that can start now, or more, which the scheduler below orders. */
 export type TakeRule =
   | { readonly kind: "now" }
   | { readonly kind: "queue"; readonly tasksMax: number };
@@ -28,10 +28,9 @@ export interface Seen {
 const CPU = 1_000; // thousandths
 
 /**
- * The capacity that the agent may accept now. An observation is stale as soon as it is made: the agent
- * subtracts accepted runs that it does not include yet, and adds runs that it includes and that have ended
- * since. If it says what the agent's own runs used, the agent adds that and subtracts what they use now:
- * short runs come and go without ever being reported as running.
+ * The capacity that the agent may accept now. An observation is stale as soon as it is made: the agent subtracts accepted runs that it does
+ * not include yet, and adds runs that it includes and that have ended since. If it includes the usage of the agent's own runs, the agent
+ * adds that and subtracts their present usage: short runs come and go without ever being reported as running.
  */
 export function roomOf(
   rule: TakeRule,
@@ -53,7 +52,7 @@ export function roomOf(
     const wasSeen = runsSince !== undefined && runsSince < askedAt;
     const { nodes = 0, ...amounts } = takenOf(needs, seen.free);
     const isActive = endedAt === undefined;
-    // No observation says how many whole nodes the agent's own runs occupy.
+    // No observation shows how many whole nodes the agent's own runs occupy.
     const taken = nodes === 0 ? amounts : { ...amounts, nodes };
     if (isActive && !wasSeen) addInto(free, negated(taken));
     else if (isActive && own !== undefined) addInto(free, negated(amounts));
@@ -80,10 +79,7 @@ function takenOf(needs: Resources, free: Resources): Resources {
   };
 }
 
-/**
- * A bound for tasks that ask for nothing; for others the amounts are one. A part of a cpu may be all
- * that a task wants.
- */
+/** A bound for tasks that request nothing; for others the amounts are the bound. A task may request only a part of a cpu. */
 const tasksIn = ({ cpu, nodes = 0 }: Resources): number =>
   cpu === undefined ? nodes : Math.ceil(cpu / CPU);
 

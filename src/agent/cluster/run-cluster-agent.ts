@@ -59,7 +59,7 @@ export async function runClusterAgent(
     const { executor: _kind, ...rest } = options;
     const agent = createAgent({
       ...rest,
-      capacity: {}, // it is the cluster that has some
+      capacity: {}, // these belong to the cluster, not to the agent
       version: options.version ?? "unknown",
       executor: taken,
       agentKey,
@@ -120,7 +120,7 @@ export async function runClusterAgent(
   }
 }
 
-/** The session begins when the server knows the cluster; the end of either is the end of both. */
+/** The session begins when the server knows the cluster. When either ends, both end. */
 async function runBoth(
   keeper: Pick<ClusterKeeper, "known" | "run">,
   agent: { run(signal: AbortSignal): Promise<void> },
@@ -146,7 +146,7 @@ async function runBoth(
 const fingerprintOf = (agentKey: string): string =>
   createHash("sha256").update(`graph ${agentKey}`).digest("hex").slice(0, 16);
 
-/** A scheduler knows the whole cluster, whichever agent asks it; a machine knows itself. */
+/** A scheduler describes the whole cluster, whichever agent asks; a machine describes only itself. */
 function replacesOf({
   executor,
   updatesGraph,

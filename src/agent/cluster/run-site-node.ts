@@ -6,7 +6,7 @@ import type { ClusterAgentFacts } from "../agent-facts.ts";
 import { dialling, type RunAgentOptions } from "../run-agent.ts";
 import type { OpenedExecutor } from "./open-executor.ts";
 
-/** The cluster above whose nodes are sites: each stands for all edges of its site. */
+/** The cluster above whose nodes are sites: each node represents all edges of its site. */
 const SITES = "sites";
 
 export interface SiteNodeOptions
@@ -24,10 +24,10 @@ export interface SiteNodeOptions
       | "logger"
     >,
     Pick<ClusterAgentFacts, "leaseMs" | "onLost"> {
-  /** Of the agent of the site. */
+  /** The key of the site's agent. */
   readonly agentKey: string;
   readonly edges: NonNullable<OpenedExecutor["edges"]>;
-  /** A share began, got further or ended: other edges are free now. */
+  /** A share began, progressed or ended: the free edges have changed. */
   onShare(): void;
 }
 
@@ -65,8 +65,11 @@ export async function runSiteNode(options: SiteNodeOptions, signal: AbortSignal)
   try {
     await agent.run(signal);
   } catch (error) {
-    const hint = `its edges take no shares; node ${site} of cluster ${SITES} must be free for it`;
-    logger.error({ node: site, reason: describeChain(error), hint }, "the site's node was refused");
+    const hint = `its edges get no shares of energy; remove the other node ${site} of cluster ${SITES}, or choose another name (--cluster)`;
+    logger.error(
+      { node: site, reason: describeChain(error), hint },
+      "the server refused the node of this site",
+    );
   }
 }
 

@@ -4,14 +4,13 @@ const COUNTER = { key: "nodes_free", by: "nodes" } as const;
 
 export interface StateChanges {
   readonly values: Readonly<Record<string, number>>;
-  /** All there are then; undefined: they stay. */
+  /** All counters after the update; undefined: they stay. */
   readonly counters: readonly { readonly key: string; readonly by: string }[] | undefined;
 }
 
 /**
- * The update that makes the server's state of the cluster the wanted one; undefined: none. Keys that other
- * clients set stay. Free nodes count down between two refreshes, so that not all jobs of a second go to
- * the cluster that was emptiest before it.
+ * The update that makes the server's state of the cluster the wanted one; undefined: none is needed. Keys that other clients set stay. Free
+ * nodes count down between two refreshes, so that not all jobs of a second go to the cluster that was emptiest before it.
  */
 export function stateChanges(
   { state, counters }: Pick<Cluster, "state" | "counters">,

@@ -36,7 +36,7 @@ const give = (...jobs: readonly number[]): void => {
 };
 
 describe("an agent of a whole cluster", () => {
-  test("says so, and for how long it may be away, in each hello", async () => {
+  test("sends that, and how long it may be away, in each Hello", async () => {
     expect(bed.server.last.all("hello")[0]?.clusterAgent).toMatchObject({
       leaseMs: 600_000,
       onLost: "keep",
@@ -65,7 +65,7 @@ describe("an agent of a whole cluster", () => {
     ]);
   });
 
-  test("sends it again after a start, although it is the same", async () => {
+  test("sends it again after a start, although it is unchanged", async () => {
     room = () => ({ tasks: 3, free: {} });
     bed.server.last.welcome();
     await bed.clock.pass(100);

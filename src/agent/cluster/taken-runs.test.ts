@@ -77,7 +77,7 @@ describe("taken runs", () => {
     expect(taken.room({ kind: "now" }).tasks).toBe(0);
   });
 
-  test("a start that is repeated is one run", () => {
+  test("a repeated start counts as one run", () => {
     const taken = open();
     taken.start(request(1));
     taken.start(request(1));
@@ -113,13 +113,13 @@ describe("taken runs", () => {
     expect((await source.observe()).free).toEqual({ cpu: 0, memory: 0, nodes: 0 });
   });
 
-  test("after a restart active runs are known with their requests", async () => {
+  test("after a restart the agent knows active runs with their requests", async () => {
     const before = open();
     before.start(request(1, { needs: { cpu: 3_000 } }));
     before.start(request(2));
     executor.end(id(2));
     before.forget(id(2));
-    appendFileSync(join(directory, "needs.jsonl"), '{"key":"9.0.1","ne'); // killed while it wrote
+    appendFileSync(join(directory, "needs.jsonl"), '{"key":"9.0.1","ne'); // killed during a write
     const after = open();
     expect(after.used).toEqual({ runs: 1, amounts: { cpu: 3_000 } });
     expect(readFileSync(join(directory, "needs.jsonl"), "utf8")).toBe(

@@ -59,7 +59,7 @@ export class TakenRuns implements Executor {
     return [...this.#runs.values()].filter(isWaiting).length;
   }
 
-  /** To be called when the observation is begun; gives what to say of it when it is made. */
+  /** Call this when an observation begins; the returned function receives its result. */
   observing(): (room: Pick<Seen, "free" | "own">) => void {
     const askedAt = (this.#moment += 1);
     return (room) => {

@@ -8,7 +8,7 @@ export interface CgroupLimits {
 
 const ROOT = "/sys/fs/cgroup";
 
-/** Of control groups version 2: the least that the own group and all above it allow. */
+/** Control groups version 2: the smallest limit of the own group and of all its parents. */
 export async function readCgroupLimits(machine: Machine): Promise<CgroupLimits> {
   const own = parseOwnGroup((await machine.read("/proc/self/cgroup")) ?? "");
   const read = async (name: string): Promise<readonly string[]> => {
@@ -21,7 +21,7 @@ export async function readCgroupLimits(machine: Machine): Promise<CgroupLimits> 
   return { cpu: least(cpu.map(parseCpuMax)), memoryBytes: least(memory.map(parseMemoryMax)) };
 }
 
-/** "/a/b" from the line "0::/a/b"; what leads out of the root that is seen here is the root. */
+/** "/a/b" from the line "0::/a/b"; a path that leads out of the visible root counts as the root. */
 export function parseOwnGroup(text: string): string {
   const path = /^0::(\/.*)$/m.exec(text)?.[1] ?? "/";
   return path.split("/").includes("..") ? "/" : path;
@@ -36,7 +36,7 @@ function groupsUpwards(path: string): readonly string[] {
 export function parseCpuMax(text: string): number | undefined {
   const match = /^(\d{1,15}) (\d{1,15})\s*$/.exec(text);
   if (match === null) return undefined;
-  // In thousandths, as capacities are; never nothing, for then no agent would be needed.
+  // In thousandths, as capacities are; never 0, because then no agent would be needed.
   const cpu = Math.floor((Number(match[1]) / Number(match[2])) * 1_000) / 1_000;
   return Number.isFinite(cpu) && cpu > 0 ? cpu : undefined;
 }

@@ -1,11 +1,11 @@
 import type { KnownProgram } from "./programs.ts";
 import { versionBy } from "./programs.ts";
 
-/** "gcc (Debian 12.2.0-14) 12.2.0": the first number after what stands in parentheses. */
+/** "gcc (Debian 12.2.0-14) 12.2.0": the first number after the parentheses. */
 const gnu = (program: string): KnownProgram => ({
   program,
   args: ["--version"],
-  // Some systems call another compiler so.
+  // Some systems install another compiler under this name.
   read: (output) =>
     /\bclang\b/i.test(output)
       ? undefined

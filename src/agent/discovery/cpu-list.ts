@@ -1,4 +1,4 @@
-/** "0-3,8,10-11" as the kernel writes sets of processors; undefined where it is something else. */
+/** Parses "0-3,8,10-11", as the kernel writes sets of processors; undefined for any other text. */
 export function parseCpuList(text: string): ReadonlySet<number> | undefined {
   const cpus = new Set<number>();
   for (const part of text.trim().split(",")) {
@@ -11,7 +11,7 @@ export function parseCpuList(text: string): ReadonlySet<number> | undefined {
   return cpus;
 }
 
-/** The processors this process may use, from /proc/self/status. */
+/** The processors that this process may use, from /proc/self/status. */
 export function parseAllowedCpus(status: string): ReadonlySet<number> | undefined {
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1];
   return list === undefined ? undefined : parseCpuList(list);

@@ -2,17 +2,17 @@ import type { FactEntry } from "../../core/model/node/node-facts.ts";
 
 /** The processors that this process may use, as the kernel describes them. */
 export interface Processors {
-  /** 0: not known. */
+  /** 0: unknown. */
   readonly sockets: number;
-  /** One for each model, then one for each feature that all of them have. */
+  /** One entry for each model, then one for each feature that all processors have. */
   readonly entries: readonly FactEntry[];
 }
 
 type Block = ReadonlyMap<string, string>;
 
 /**
- * /proc/cpuinfo: a block of "key : value" for each thread, of other keys on each architecture.
- * `allowed` are the numbers of those that count; undefined: all.
+ * Parses /proc/cpuinfo: a block of "key : value" for each thread; the keys differ between architectures. `allowed` are the numbers of the
+ * processors to count; undefined: all.
  */
 export function parseCpuinfo(text: string, allowed: ReadonlySet<number> | undefined): Processors {
   const all = text.split(/\n\s*\n/).map(parseBlock);
@@ -41,7 +41,7 @@ function parseBlock(text: string): Block {
   return block;
 }
 
-/** Who designed an arm processor; these are fixed by its makers' registry. */
+/** The designers of arm processors; arm's registry assigns these numbers. */
 const IMPLEMENTERS: Readonly<Record<string, string>> = {
   "0x41": "ARM",
   "0x42": "Broadcom",
@@ -55,7 +55,7 @@ const IMPLEMENTERS: Readonly<Record<string, string>> = {
   "0xc0": "Ampere",
 };
 
-/** Nothing that changes while it runs, such as its clock rate. */
+/** Leaves out values that change at run time, such as the clock rate. */
 function modelOf(block: Block): FactEntry {
   const implementer = block.get("CPU implementer");
   const vendor =

@@ -39,7 +39,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts looking; returns what changed, newest last. */
+/** Starts discovery; returns the changes, newest last. */
 async function start(machine: FakeMachine): Promise<NodeFacts[]> {
   const changes: NodeFacts[] = [];
   const hardware = await findHardware(machine);
@@ -51,7 +51,7 @@ async function start(machine: FakeMachine): Promise<NodeFacts[]> {
 }
 
 describe("discovery", () => {
-  test("facts from files are known at once, facts from programs come as a change", async () => {
+  test("facts from files are known at once, facts from programs follow as a change", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     expect(parseNodeFacts(discovery?.json ?? "", "facts")).toEqual({
@@ -75,7 +75,7 @@ describe("discovery", () => {
     ]);
   });
 
-  test("looks again after a while, and reports only changes", async () => {
+  test("discovers again after a while, and reports only changes", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     await clock.pass(limits.softwareDelayMs);
@@ -87,7 +87,7 @@ describe("discovery", () => {
     expect(changes.at(-1)?.software["os"]).toEqual([{ name: "ownos", version: "2" }]);
   });
 
-  test("looks when asked to, and once more when asked while it looks", async () => {
+  test("discovers on request, and once more when requested during discovery", async () => {
     const machine = aMachine();
     const changes = await start(machine);
     discovery?.refresh();
@@ -99,7 +99,7 @@ describe("discovery", () => {
     expect(changes.at(-1)?.software["mpi"]?.[0]?.["version"]).toBe("5.0.1");
   });
 
-  test("the next agent knows discovered software before it looks; it ignores a damaged file", async () => {
+  test("the next agent knows discovered software before its own discovery; it ignores a damaged file", async () => {
     await start(aMachine());
     await clock.pass(limits.softwareDelayMs);
     discovery?.close();
@@ -135,7 +135,7 @@ describe("discovery", () => {
     expect(changes).toEqual([]);
   });
 
-  test("the hello does not wait for a machine that is slow to describe itself", async () => {
+  test("Hello does not wait for a machine on which discovery is slow", async () => {
     const machine = aMachine();
     machine.read = () => new Promise(() => undefined);
     const found = findHardwareInTime(machine, clock);
@@ -145,8 +145,8 @@ describe("discovery", () => {
   });
 });
 
-describe("what is sent", () => {
-  test("is within the server's limits, however much there is", async () => {
+describe("the sent facts", () => {
+  test("stay within the server's limits, however many there are", async () => {
     const many = (count: number, text: string) =>
       Array.from({ length: count }, (_, at) => ({ name: `${text}-${at}`, version: "1.0" }));
     for (const software of [
@@ -161,13 +161,13 @@ describe("what is sent", () => {
     }
   });
 
-  test("all of it at once, for whoever waits", async () => {
+  test("are found all at once, for callers that wait", async () => {
     const { cores, software } = await findFacts(aMachine(), () => capacity);
     expect([cores, Object.keys(software)]).toEqual([4, ["os", "kernel", "arch", "mpi"]]);
   });
 });
 
-describe("what is offered", () => {
+describe("the offered capacity", () => {
   const system = { cpu: 8, memory: 16e9 };
   const limited = { cpu: 1.5, memoryBytes: 2e9 };
   const cases: readonly [string, Partial<typeof NO_HARDWARE>, object, object][] = [

@@ -14,7 +14,7 @@ import { Spack } from "./spack.ts";
 
 export interface DiscoveryOptions {
   readonly machine: Machine;
-  /** The facts that were found before the first Hello. */
+  /** The facts found before the first Hello. */
   readonly hardware: Hardware;
   /** The capacity that the agent offers. */
   readonly capacity: Resources;
@@ -30,7 +30,7 @@ export interface DiscoveryOptions {
  *   idle --time, refresh--> looking --done--> idle
  *                              |  refresh: looks once more when done
  *
- * The first look at software comes after the agent's hello, which must not wait for it.
+ * The first discovery of software follows after Hello, which must not wait for it.
  */
 export class Discovery {
   readonly #options: DiscoveryOptions;
@@ -50,7 +50,7 @@ export class Discovery {
     return this.#json;
   }
 
-  /** Looks from now on, and calls back whenever the facts have changed. */
+  /** Starts discovery, and calls back whenever the facts have changed. */
   start(onChange: () => void): void {
     this.#listener = onChange;
     this.#lookAfter(limits.softwareDelayMs);
@@ -90,8 +90,8 @@ export class Discovery {
         this.#listener();
       }
     } catch (error) {
-      // Whatever is odd about this machine, an agent with work to look after does not die of it.
-      logger.warn({ error: describeChain(error) }, "could not look at the machine");
+      // Errors of discovery must not end an agent that has runs.
+      logger.warn({ error: describeChain(error) }, "discovery of this machine failed");
     }
     this.#looked();
   }
@@ -100,7 +100,7 @@ export class Discovery {
     if (this.#isClosed) return;
     const again = this.#state === "looking-again";
     this.#state = "idle";
-    // Agents that were started together do not look together for ever.
+    // Spreads the discoveries of agents that were started together.
     const jitter = 0.9 + 0.2 * this.#options.random.fraction();
     this.#lookAfter(again ? 0 : limits.discoveryIntervalMs * jitter);
   }
@@ -130,7 +130,7 @@ export async function findHardwareInTime(machine: Machine, clock: Clock): Promis
   });
 }
 
-/** Everything at once, for whoever has the time to wait. */
+/** All facts at once, for callers that can wait. */
 export async function findFacts(
   machine: Machine,
   capacityOf: (hardware: Hardware) => Resources,

@@ -14,7 +14,7 @@ import { findKernel, findOs } from "./os.ts";
 import { findPrograms } from "./programs.ts";
 import type { Spack } from "./spack.ts";
 
-/** Facts from a few small files: quick enough to be known before an agent's Hello. */
+/** Facts from a few small files: fast enough to be known before Hello. */
 export interface Hardware {
   readonly sockets: number;
   readonly numa: number;
@@ -47,7 +47,7 @@ export async function findHardware(machine: Machine): Promise<Hardware> {
   return { sockets, numa, gpus: gpus.count, cgroup, software };
 }
 
-/** Facts that only programs can report: takes seconds, beside the work of the machine. */
+/** Facts that only programs can report: this takes seconds, while tasks run. */
 export async function findSoftware(
   machine: Machine,
   hardware: Hardware,
@@ -65,8 +65,8 @@ const withoutEmpty = (software: Software): Software =>
   Object.fromEntries(Object.entries(software).filter(([, entries]) => entries.length > 0));
 
 /**
- * All discovered facts, within the limits of the server: the last entries of the longest list are left
- * out, never all of a short one. Texts are cut.
+ * All discovered facts, within the limits of the server: it drops the last entries of the longest list, never all of a short one, and
+ * truncates texts.
  */
 export function toFacts(hardware: Hardware, software: Software): NodeFacts {
   const lists = Object.entries({ ...hardware.software, ...software }).map(

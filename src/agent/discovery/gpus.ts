@@ -1,10 +1,10 @@
 import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import type { Machine } from "./machine.ts";
 
-/** Devices that drivers have taken charge of: only those can be computed on. */
+/** Devices that have a driver: only those can run computations. */
 export interface Gpus {
   readonly count: number;
-  /** One for each model, with how many there are. */
+  /** One entry for each model, with the number of devices. */
   readonly entries: readonly FactEntry[];
 }
 
@@ -16,7 +16,7 @@ export async function findGpus(machine: Machine): Promise<Gpus> {
 
 const NVIDIA_QUERY = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];
 
-/** The same with what NVIDIA's own program knows better, where it is there. */
+/** The same, with the more exact answers of NVIDIA's own program, if it is installed. */
 export async function describeGpus(
   machine: Machine,
   known: readonly FactEntry[],
@@ -70,7 +70,7 @@ export function parseNvidia(text: string, driver: string | undefined): FactEntry
 
 const KFD = "/sys/class/kfd/kfd/topology/nodes";
 
-/** The compute driver lists processors too: those have no vector units. */
+/** The compute driver lists processors too; those have no vector units. */
 async function findAmd(machine: Machine): Promise<readonly FactEntry[]> {
   const nodes = await machine.list(KFD);
   const found = await Promise.all(

@@ -4,9 +4,8 @@ import type { Software } from "../../core/model/node/node-facts.ts";
 import { parseNodeFacts } from "../../core/model/node/node-facts.ts";
 
 /**
- * What programs told the last time, in the agent's directory: a restarted agent says it in its hello
- * and is not taken to have lost its software until it has asked again. Best effort: without it, or
- * with nonsense in it, the agent asks first.
+ * The software found last time, in the agent's directory: a restarted agent sends it in Hello, so that the node does not seem to have lost
+ * its software until discovery is done. Best effort: without this file, or with a damaged one, discovery comes first.
  */
 export interface KeptSoftware {
   load(): Software;

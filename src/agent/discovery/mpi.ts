@@ -4,7 +4,7 @@ import { versionBy } from "./programs.ts";
 const readers = [
   versionBy("openmpi", /\(Open ?MPI\) (\d[\w.]*)/i),
   versionBy("intel-mpi", /Intel\(R\) MPI Library.*?Version (\d[\w.]*)/),
-  // Hydra starts the processes of MPICH, and has its version.
+  // Hydra starts the processes of MPICH, and has the same version.
   versionBy("mpich", /HYDRA build details:[\s\S]*?Version:\s+(\d[\w.]*)/),
 ];
 

@@ -4,8 +4,7 @@ import type { Machine } from "./machine.ts";
 const FOLDER = "/sys/devices/system/node";
 
 /**
- * How many memory domains have a processor that counts. Those without any (devices, far memory) are
- * not parts of the machine that work could be put into. 0: not known.
+ * The number of memory domains with at least one usable processor. Domains without any (devices, far memory) cannot run work. 0: unknown.
  */
 export async function countNuma(
   machine: Machine,

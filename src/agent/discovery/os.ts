@@ -7,7 +7,7 @@ export async function findOs(machine: Machine): Promise<readonly FactEntry[]> {
   return text === undefined ? [] : parseOsRelease(text);
 }
 
-/** KEY=value lines as a shell would read them; the id is the name that people mean. */
+/** Parses KEY=value lines as a shell does; the id is the name that people use. */
 export function parseOsRelease(text: string): readonly FactEntry[] {
   const values = new Map<string, string>();
   for (const line of text.split("\n")) {
@@ -42,7 +42,7 @@ export async function findKernel(machine: Machine): Promise<readonly FactEntry[]
   return release === undefined ? [] : parseKernel(type ?? "Linux", release);
 }
 
-/** "6.1.0-18-amd64" is version 6.1.0: what follows is the distribution's own counting. */
+/** "6.1.0-18-amd64" is version 6.1.0: the rest is the distribution's own numbering. */
 export function parseKernel(type: string, text: string): readonly FactEntry[] {
   const release = text.trim();
   const version = /^\d+(?:\.\d+)*/.exec(release)?.[0];

@@ -1,11 +1,11 @@
 import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import type { Machine } from "./machine.ts";
 
-/** A program that tells its version, and how to read it. */
+/** A program that prints its version, and how to parse that. */
 export interface KnownProgram {
   readonly program: string;
   readonly args: readonly string[];
-  /** Its version, from its output; undefined: it is not the program that its name suggests. */
+  /** The version, from the program's output; undefined: it is not the program that its name suggests. */
   readonly read: (output: string) => ProgramVersion | undefined;
 }
 
@@ -14,10 +14,7 @@ export interface ProgramVersion {
   readonly version: string;
 }
 
-/**
- * One after the other: this runs beside the work of the machine. A program with two names ("mpirun",
- * "mpiexec") is listed once.
- */
+/** One program at a time, because tasks run meanwhile. A program with two names ("mpirun", "mpiexec") is listed once. */
 export async function findPrograms(
   machine: Machine,
   known: readonly KnownProgram[],
@@ -34,7 +31,7 @@ export async function findPrograms(
   return [...entries.values()];
 }
 
-/** By the first group of a pattern. */
+/** The first group of a pattern. */
 export const versionBy =
   (name: string, pattern: RegExp) =>
   (output: string): ProgramVersion | undefined => {

@@ -28,7 +28,7 @@ const armThread = (number: number, part: string, features: string) =>
 describe("processors", () => {
   const two = [thread(0, 0, 0), thread(1, 0, 0), thread(2, 1, 0), thread(3, 1, 0)].join("\n");
 
-  test("of two sockets with two threads a core: one model, its features in order", () => {
+  test("two sockets with two threads per core: one model, its features in order", () => {
     expect(parseCpuinfo(two, undefined)).toEqual({
       sockets: 2,
       entries: [
@@ -47,12 +47,12 @@ describe("processors", () => {
     });
   });
 
-  test("only those count that may be used", () => {
+  test("only usable processors count", () => {
     const { sockets, entries } = parseCpuinfo(two, new Set([0, 1]));
     expect([sockets, entries[0]]).toMatchObject([1, { cores: 1, threads: 2 }]);
   });
 
-  test("lists a feature when all processors have it, whatever changes meanwhile", () => {
+  test("a feature is listed when all processors have it, whatever else changes", () => {
     const text = [thread(0, 0, 0, "a b c"), thread(1, 0, 1, "c d b")].join("\n");
     const features = parseCpuinfo(text, undefined).entries.flatMap((entry) =>
       "feature" in entry ? [entry["feature"]] : [],
@@ -62,7 +62,7 @@ describe("processors", () => {
     expect(parseCpuinfo(later, undefined)).toEqual(parseCpuinfo(two, undefined));
   });
 
-  test("of arm say neither sockets nor cores; each kind of core is a model", () => {
+  test("arm reports neither sockets nor cores; each kind of core is a model", () => {
     const text = [
       armThread(0, "0xd0c", "fp asimd"),
       armThread(1, "0xd0c", "fp asimd"),
@@ -79,20 +79,20 @@ describe("processors", () => {
     });
   });
 
-  test("that cannot be read are not known", () => {
+  test("an unreadable list is unknown", () => {
     for (const text of ["", "nonsense", "processor : x\n\nflags : a"]) {
       expect(parseCpuinfo(text, undefined)).toEqual({ sockets: 0, entries: [] });
     }
   });
 
-  test("lists of them", () => {
+  test("lists of processors", () => {
     expect([...(parseCpuList("0-2,8,10-11\n") ?? [])]).toEqual([0, 1, 2, 8, 10, 11]);
     expect(parseCpuList("a-b")).toBeUndefined();
     expect(parseAllowedCpus("Cpus_allowed:\tf\nCpus_allowed_list:\t0-1\n")?.size).toBe(2);
     expect(parseAllowedCpus("")).toBeUndefined();
   });
 
-  test("memory domains count that have one of them", async () => {
+  test("memory domains with a processor count", async () => {
     const folder = "/sys/devices/system/node";
     const files = {
       [`${folder}/node0/cpulist`]: "0-3\n",
@@ -108,7 +108,7 @@ describe("processors", () => {
 });
 
 describe("control groups", () => {
-  test("the least of all groups from the own one up counts", async () => {
+  test("the smallest limit of the own group and its parents counts", async () => {
     const files = {
       "/proc/self/cgroup": "1:cpu:/old\n0::/a/b\n",
       "/sys/fs/cgroup/cpu.max": "max 100000\n",
@@ -124,7 +124,7 @@ describe("control groups", () => {
     expect(await readCgroupLimits(createFakeMachine())).toEqual({});
   });
 
-  test("texts", () => {
+  test("texts of limits", () => {
     expect(["50000 100000", "max 100000", "0 100000", "1 0", "x"].map(parseCpuMax)).toEqual([
       0.5,
       undefined,
@@ -137,8 +137,8 @@ describe("control groups", () => {
   });
 });
 
-describe("the system", () => {
-  test("is named by its id, with quotes as a shell reads them", () => {
+describe("the operating system", () => {
+  test("has its id as name, with quotes parsed as in a shell", () => {
     const text = `# comment
 NAME="Own \\"OS\\""
 ID=ownos
@@ -153,7 +153,7 @@ broken line
     expect(parseOsRelease("NAME=x")).toEqual([]);
   });
 
-  test("the kernel's version is what its release begins with", () => {
+  test("the kernel's version is the beginning of its release", () => {
     expect(parseKernel("Linux\n", "6.1.0-18-amd64\n")).toEqual([
       { name: "linux", version: "6.1.0", release: "6.1.0-18-amd64" },
     ]);
@@ -165,7 +165,7 @@ describe("gpus", () => {
   const nvidia = "/proc/driver/nvidia/gpus";
   const kfd = "/sys/class/kfd/kfd/topology/nodes";
 
-  test("count when a driver has them; processors in the same list do not", async () => {
+  test("count when they have a driver; processors in the same list do not", async () => {
     const files = {
       [`${nvidia}/0000:01:00.0/information`]: "Model: \t\t Own GPU 80\nIRQ:   41\n",
       [`${nvidia}/0000:02:00.0/information`]: "Model: \t\t Own GPU 80\nIRQ:   42\n",
@@ -183,7 +183,7 @@ describe("gpus", () => {
     });
   });
 
-  test("are described by NVIDIA's program where it is there; those of others stay", async () => {
+  test("NVIDIA's program, if installed, describes its GPUs; those of other vendors stay", async () => {
     const known = [
       { vendor: "nvidia", name: "Own GPU 80", count: 2 },
       { vendor: "amd", name: "own-amd", count: 1 },
@@ -200,7 +200,7 @@ describe("gpus", () => {
     expect(await describeGpus(createFakeMachine(), known)).toEqual(known);
   });
 
-  test("there are none where there is no driver", async () => {
+  test("without a driver there are none", async () => {
     expect(await findGpus(createFakeMachine())).toEqual({ count: 0, entries: [] });
   });
 });
@@ -287,7 +287,7 @@ describe("spack", () => {
 
   const path = "/opt/spack/opt/spack/.spack-db/index.json";
 
-  test("its database is read once, and again when it has changed", async () => {
+  test("reads the database once, and again when it has changed", async () => {
     const machine = createFakeMachine({
       env: { SPACK_ROOT: "/opt/spack" },
       files: { [path]: index },
@@ -300,7 +300,7 @@ describe("spack", () => {
     expect(await spack.find(machine)).toEqual([]);
   });
 
-  test("is found by its program, and asked where its database is elsewhere", async () => {
+  test("finds spack by its program, and asks it for a database elsewhere", async () => {
     const near = createFakeMachine({
       files: { "/usr/opt/spack/.spack-db/index.json": index },
       programs: { spack: "never asked" },

@@ -3,7 +3,7 @@ import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 import type { Machine } from "./machine.ts";
 
-/** What spack has installed, if it is there. Its database is read only when it has changed. */
+/** The installed packages of spack, if it is there. Reads the database only when it has changed. */
 export class Spack {
   #known: { readonly stamp: string; readonly entries: readonly FactEntry[] } | undefined;
 
@@ -30,13 +30,13 @@ export class Spack {
   }
 }
 
-/** The program stands in the folder "bin" of an installation. */
+/** The program is in the folder "bin" of an installation. */
 async function rootOf(machine: Machine, program: string | undefined): Promise<string | undefined> {
   const file = program === undefined ? undefined : await machine.resolve(program);
   return file === undefined ? undefined : dirname(dirname(file));
 }
 
-/** The database: installations by hash. Some of them are only records of removed ones. */
+/** The database: installations by hash. Some entries only record removed installations. */
 export function parseSpackIndex(text: string): readonly FactEntry[] {
   const installs = recordOf(recordOf(recordOf(parse(text))["database"])["installs"]);
   return toEntries(
@@ -47,13 +47,13 @@ export function parseSpackIndex(text: string): readonly FactEntry[] {
   );
 }
 
-/** What `spack find --json` prints: a list of specs. */
+/** The output of `spack find --json`: a list of specs. */
 export function parseSpackFind(text: string): readonly FactEntry[] {
   const specs = parse(text);
   return Array.isArray(specs) ? toEntries(specs as readonly unknown[]) : [];
 }
 
-/** Each name and version once, however often it was built; in order, and not endlessly many. */
+/** Each name and version once, however often it was built; in order, and of bounded number. */
 function toEntries(specs: readonly unknown[]): readonly FactEntry[] {
   const entries = new Map<string, FactEntry>();
   for (const spec of specs.map(recordOf)) {

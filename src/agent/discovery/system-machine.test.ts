@@ -51,11 +51,11 @@ test("reads files under a root, up to a size; a missing file is undefined", asyn
   expect(await machine.stamp("/none")).toBeUndefined();
 });
 
-test("files of the kernel, which have no size", async () => {
+test("reads files of the kernel, which have no size", async () => {
   expect(await createSystemMachine({}).read("/proc/self/status")).toMatch(/^Name:/);
 });
 
-test("programs on the search path that can be run; links are followed when asked for", async () => {
+test("finds executable programs on the search path; follows links on request", async () => {
   const path = program("tool", "true");
   symlinkSync(path, join(root, "bin/alias"));
   writeFileSync(join(root, "bin/data"), "");
@@ -71,14 +71,14 @@ test("runs a program in the root directory, with the environment and no input, a
   expect(await machine.run(path, ["a;b"])).toBe("/\nhi a;b\nlate\n");
 });
 
-test("a program that fails, prints too much or is not there has printed nothing", async () => {
+test("a program that fails, prints too much or does not exist has no output", async () => {
   expect(await machine.run(program("fails", "echo 1; exit 3"), [])).toBeUndefined();
   const endless = program("endless", "while :; do echo 0123456789; done");
   expect(await machine.run(endless, [], bounds)).toBeUndefined();
   expect(await machine.run(join(root, "bin/none"), [])).toBeUndefined();
 });
 
-test("one that takes too long is ended with all it has started", async () => {
+test("ends a program that takes too long, with all its children", async () => {
   const pids = join(root, "pids");
   const path = program("slow", `sleep 1000 & echo "$! $$" >"${pids}"; echo 1.0; wait`);
   expect(await machine.run(path, [], { ...bounds, timeoutMs: 1_000 })).toBeUndefined();

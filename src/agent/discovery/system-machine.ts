@@ -6,7 +6,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { limits } from "../../limits.ts";
 import type { Machine, ProgramBounds } from "./machine.ts";
 
-/** This machine, or what lies under `root` as if it were one. */
+/** This machine, or the files under `root` as if they were a machine. */
 export function createSystemMachine(env: Machine["env"], root = "/"): Machine {
   const at = (path: string): string => join(root, path);
   return {
@@ -54,7 +54,7 @@ const CHUNK_BYTES = 64 * 1024;
 
 async function findProgram(program: string, path: string): Promise<string | undefined> {
   for (const folder of path.split(delimiter)) {
-    // What stands in the directory the agent happens to run in is not part of the machine.
+    // Relative entries of the search path are skipped: the directory in which the agent happens to run is not part of the machine.
     if (!isAbsolute(folder)) continue;
     const file = join(folder, program);
     const isThere = await access(file, constants.X_OK).then(
@@ -66,16 +66,16 @@ async function findProgram(program: string, path: string): Promise<string | unde
   return undefined;
 }
 
-/** Whatever the machine is busy with matters more. */
+/** Runs with low priority: the tasks of the machine matter more. */
 function yieldToWork(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, os.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }
 
-/** No shell, no input, a group of its own, so that nothing of it is left when its time is over. */
+/** No shell, no input, and its own process group, so that a timeout ends all of its processes. */
 function runBounded(
   path: string,
   args: readonly string[],
@@ -96,7 +96,7 @@ function runBounded(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended already.
+        // The process has ended already.
       }
     };
     const end = (text: string | undefined): void => {

@@ -1,7 +1,7 @@
 import type { FactEntry, NodeFacts, Software } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 
-/** Facts as JSON, with what an agent says of itself as more subsystems: the limits that it enforces, containers. */
+/** Facts as JSON, with additional subsystems from the agent itself: the limits that it enforces, containers. */
 export function withSubsystems(factsJson: string, said: Software): string {
   if (Object.values(said).every(({ length }) => length === 0)) return factsJson;
   return JSON.stringify(addSubsystems(JSON.parse(factsJson) as NodeFacts, said));

@@ -18,7 +18,7 @@ import { createSystemClock } from "../../system/clock.ts";
 
 type Peer = ServerDuplexStream<AgentMessage, Buffer>;
 
-/** A real gRPC server whose messages are raw bytes, so that it can send nonsense. */
+/** A real gRPC server whose messages are raw bytes, so that it can send invalid ones. */
 let server: Server;
 let address: string;
 let onSession: (peer: Peer) => void;
@@ -96,7 +96,7 @@ describe("the gRPC link", () => {
     expect(closes).toEqual([]);
   });
 
-  test("a server that ends, breaks, sends nonsense or too much closes the link once", async () => {
+  test("a server that ends, breaks, sends invalid or too many bytes closes the link once", async () => {
     const ways: ((peer: Peer) => void)[] = [
       (peer) => peer.end(),
       (peer) => peer.emit("error", { code: 14, details: "broken" }),
@@ -113,7 +113,7 @@ describe("the gRPC link", () => {
     }
   });
 
-  test("counts the bytes of a message that has not arrived yet", async () => {
+  test("counts the bytes of an incomplete message", async () => {
     const relay = await Relay.start(address, { downBytesPerSecond: 100_000 });
     const script = "x".repeat(1_000_000);
     onSession = (peer) => peer.write(bytesOf({ case: "work", value: { specs: [{ script }] } }));
@@ -127,14 +127,14 @@ describe("the gRPC link", () => {
     await relay.close();
   });
 
-  test("an address without a server is a close, not a throw", async () => {
+  test("an address without a server closes the link, and does not throw", async () => {
     server.forceShutdown();
     const { closes, link } = dial();
     await eventually(() => closes.length === 1, { what: "the close" });
     link.close();
   });
 
-  test("random bytes are a message or an error, never anything worse", () => {
+  test("random bytes decode to a message or an error, nothing worse", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         try {

@@ -14,10 +14,10 @@ const PATH = `/${Agents.typeName}/${Agents.method.session.name}`;
 export const decodeServerMessage = (bytes: Uint8Array): ServerMessage =>
   fromBinary(ServerMessageSchema, bytes);
 
-/** Links to `server` ("host:port") over gRPC without TLS. Heartbeats find out when the link is dead. */
+/** Links to `server` ("host:port") over gRPC without TLS. Heartbeats detect a dead link. */
 export function createGrpcConnect(server: string): ConnectLink {
   return (events) => {
-    // A connection of its own for each link: the session decides when to dial again.
+    // Each link has its own connection: the session decides when to connect again.
     const connection = dial(parseAddress(server, "server"));
     return openLink(connection, events, () => connection.close());
   };

@@ -6,15 +6,15 @@ export interface Link {
   send(message: AgentMessage): void;
   /** Ends the stream after all sent messages; no event follows. */
   close(): void;
-  /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
+  /** Bytes received so far, including those of incomplete messages. Absent: only messages count. */
   bytesReceived?(): number;
 }
 
 export interface LinkEvents {
   onMessage(message: ServerMessage): void;
-  /** Called once, when the stream ends and we did not close it: `reason` is for the log. */
+  /** Called once, when the stream ends and this end did not close it: `reason` is for the log. */
   onClose(reason: string): void;
 }
 
-/** Dials. Never throws, and no event comes before it returned: failure is a close. */
+/** Connects. Never throws, and sends no event before it returns: a failure is a close. */
 export type ConnectLink = (events: LinkEvents) => Link;

@@ -5,7 +5,7 @@ import type { LinkEvents } from "./link.ts";
 import { Servers } from "./servers.ts";
 import { settle } from "../../testing/fake-clock.ts";
 
-/** Names and what dialling them does: those that are up welcome the agent. */
+/** Names and the result of connecting to them: those that are up welcome the agent. */
 function aWorld(
   servers: readonly string[],
   names: Readonly<Record<string, readonly string[]>> = {},
@@ -41,7 +41,7 @@ function aWorld(
   return { list, dialled, sent, up, dial };
 }
 
-test("each address is tried in its turn, as given, until one answers", async () => {
+test("tries each address in turn, in the given order, until one answers", async () => {
   const { dial, up, dialled, sent, list } = aWorld(["a:1", "b:1", "c:1"]);
   up.add("c:1");
   expect([await dial(), await dial(), await dial()]).toEqual([
@@ -50,11 +50,11 @@ test("each address is tried in its turn, as given, until one answers", async () 
     "welcome",
   ]);
   expect(dialled).toEqual(["a:1", "b:1", "c:1"]);
-  expect(sent).toEqual(dialled); // the hello waits until the address is known
+  expect(sent).toEqual(dialled); // Hello waits until the address is known
   expect(list.total).toBe(3);
 });
 
-test("a lost session tries the same address first, then the others once each", async () => {
+test("after a lost session it tries the same address first, then the others once each", async () => {
   const { dial, up, dialled } = aWorld(["a:1", "b:1", "c:1"]);
   up.add("b:1");
   await dial();
@@ -65,18 +65,18 @@ test("a lost session tries the same address first, then the others once each", a
   expect(dialled).toEqual(["b:1", "a:1", "c:1", "a:1", "b:1", "c:1"]);
 });
 
-test("a name with several addresses is all of them, looked up again in each round", async () => {
+test("a name with several addresses counts as all of them, resolved again in each round", async () => {
   const names: Record<string, readonly string[]> = { control: ["10.0.0.1", "fd00::2"] };
   const { dial, dialled } = aWorld(["control:7", "spare:7"], names);
   for (let count = 0; count < 3; count++) await dial();
   expect(dialled).toEqual(["10.0.0.1:7", "[fd00::2]:7", "spare:7"]);
-  names["control"] = ["10.0.0.9"]; // it moved: a name with one address is dialled as it is
+  names["control"] = ["10.0.0.9"]; // it moved: a name with one address is used as it is
   dialled.length = 0;
   for (let count = 0; count < 2; count++) await dial();
   expect(dialled).toEqual(["control:7", "spare:7"]);
 });
 
-test("a session that is closed before its address is known is never dialled", async () => {
+test("never connects for a session that is closed before its address is known", async () => {
   const { list, dialled } = aWorld(["a:1"]);
   list.connect({ onMessage: () => undefined, onClose: () => undefined }).close();
   await settle();

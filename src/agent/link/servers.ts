@@ -3,19 +3,18 @@ import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
 import type { ConnectLink, Link, LinkEvents } from "./link.ts";
 
-/** All addresses of a host's name, in the order in which they should be tried. */
+/** All addresses of a host name, in the order in which to try them. */
 export type LookUp = (host: string) => Promise<readonly string[]>;
 
 /**
- * The addresses of a server, each dialled in its turn: those of `--server` in their order, and all
- * addresses of a name. An agent stays with the address that welcomed it, tries that one first when the
- * session ends, and moves on when one does not answer.
+ * The addresses of a server, tried in turn: those of `--server` in their order, and all addresses of a name. An agent stays with the
+ * address that welcomed it, tries that one first when the session ends, and moves on when one does not answer.
  */
 export class Servers {
   readonly #servers: readonly string[];
   readonly #lookUp: LookUp;
   readonly #dial: (address: string) => ConnectLink;
-  /** Of this round; empty: names are looked up again. */
+  /** The rest of this round; empty: names are resolved again. */
   #left: string[] = [];
   #welcomedBy: string | undefined;
   #total: number;
@@ -30,7 +29,7 @@ export class Servers {
     this.#total = servers.length;
   }
 
-  /** How many addresses there were in the last round: a round of failures is one failure. */
+  /** The number of addresses in the last round: a round of failures is one failure. */
   get total(): number {
     return this.#total;
   }
@@ -83,7 +82,7 @@ export class Servers {
     return this.#left.shift() ?? (this.#servers[0] as string);
   }
 
-  /** A name that cannot be looked up stays as it is: dialling it says why. */
+  /** A name that cannot be resolved stays as it is: connecting to it gives the reason. */
   async #lookUpAll(): Promise<string[]> {
     const found = await Promise.all(
       this.#servers.map(async (server) => {

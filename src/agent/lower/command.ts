@@ -12,16 +12,15 @@ export interface CommandResult {
 
 export interface CommandOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Given on its stdin; undefined: nothing. */
+  /** The text for its stdin; undefined: none. */
   readonly input?: string;
   readonly timeoutMs?: number;
   readonly outputBytesMax?: number;
 }
 
 /**
- * Runs a program without a shell, in a process group of its own, so that a timeout kills all of it. Throws
- * `unavailable` when it is missing, takes too long, prints too much or dies by a signal: its effects until
- * then are unknown.
+ * Runs a program without a shell, in its own process group, so that a timeout kills all of it. Throws `unavailable` when it is missing,
+ * takes too long, prints too much or dies by a signal: its effects until then are unknown.
  */
 export function runCommand(
   program: string,
@@ -40,7 +39,7 @@ export function runCommand(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended already.
+        // The process has ended already.
       }
       fail(why);
     };
@@ -50,7 +49,7 @@ export function runCommand(
     for (const name of ["stdout", "stderr"] as const) {
       child[name].on("data", (data: Buffer) => {
         left -= data.length;
-        if (left < 0) giveUp(`said more than ${outputBytesMax} bytes`);
+        if (left < 0) giveUp(`printed more than ${outputBytesMax} bytes`);
         else chunks[name].push(data);
       });
     }
@@ -61,7 +60,7 @@ export function runCommand(
       const text = (name: "stdout" | "stderr"): string => Buffer.concat(chunks[name]).toString();
       resolve({ exitCode, stdout: text("stdout"), stderr: text("stderr") });
     });
-    child.stdin.on("error", () => undefined); // it need not read to the end
+    child.stdin.on("error", () => undefined); // the program need not read to the end
     child.stdin.end(input ?? "");
   });
 }

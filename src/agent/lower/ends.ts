@@ -10,7 +10,7 @@ export interface About {
   readonly stop: LowerStop | undefined;
   readonly hasBegun: boolean;
   readonly program: string;
-  /** Its name, for people. */
+  /** The scheduler's name, for people. */
   readonly scheduler: string;
 }
 
@@ -62,7 +62,7 @@ function signalOf(outcome: CommandOutcome | undefined, hasBegun: boolean): strin
   return outcome.kind === "signalled" ? outcome.signal : undefined;
 }
 
-/** How a run ended, all of whose parts have: well, or as the first of its parts that did not. */
+/** How a run ended, all of whose parts have: successfully, or like the first of its parts that failed. */
 export function endOfRun(run: LowerRun): RunEnd {
   const failures = run.parts.flat().filter((part) => failureOf(part) !== undefined);
   const [first] = failures.toSorted((a, b) => endedAtMs(a) - endedAtMs(b));

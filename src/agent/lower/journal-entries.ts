@@ -5,21 +5,18 @@ import type { LowerRun, LowerRunTerms, Part, PartState } from "./run.ts";
 import { makeRun, startOf } from "./run.ts";
 import type { LowerSubmission } from "./submission.ts";
 
-/**
- * What only the journal of an executor over another scheduler has: see RunEntry for the rest. `part` is
- * a part of a run.
- */
+/** Entries that only the journal of an executor over another scheduler has: see RunEntry for the others. `part` is a part of a run. */
 export type LowerEntry =
   | ({ readonly kind: "submitting"; readonly parts: readonly string[] } & Pick<
       LowerSubmission,
       "marker" | "indexes"
     >)
-  /** The scheduler has taken each of these parts as one of its jobs. */
+  /** The scheduler has accepted each of these parts as one of its jobs. */
   | {
       readonly kind: "submitted";
       readonly ids: readonly (readonly [part: string, id: string])[];
     }
-  /** The scheduler has none of them: they wait again. */
+  /** The scheduler has none of them: they are to be submitted again. */
   | { readonly kind: "not-submitted"; readonly parts: readonly string[] }
   | { readonly kind: "began"; readonly part: string; readonly startedAtMs: number }
   | {
@@ -28,7 +25,7 @@ export type LowerEntry =
       readonly state: Extract<PartState, { kind: "ended" }>;
     };
 
-/** Reads the entries of an earlier life. */
+/** Reads the entries of an earlier process. */
 export class LowerReplay implements OwnReplay<LowerRunTerms, LowerEntry> {
   readonly #runs = new Map<string, LowerRun>();
   readonly #parts = new Map<string, Part>();
@@ -108,7 +105,7 @@ export const submittingEntry = ({ marker, indexes, parts }: LowerSubmission): Lo
   parts: parts.map(({ key }) => key),
 });
 
-/** The entries that bring the parts of a run to where they are. */
+/** The entries that bring the parts of a run to their present state. */
 export function* partEntries(run: LowerRun): Generator<LowerEntry> {
   for (const part of run.parts.flat()) yield* entriesOf(part);
 }

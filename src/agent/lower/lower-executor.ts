@@ -43,7 +43,7 @@ export interface LowerExecutorOptions {
   readonly keptBounds?: KeptBounds | undefined;
 }
 
-/** Runs work through a scheduler that has a queue of its own. */
+/** Runs work through a scheduler with its own queue. */
 export async function createLowerExecutor(options: LowerExecutorOptions): Promise<Executor> {
   const { directory, scheduler } = options;
   const files = new PartFiles(directory);
@@ -142,7 +142,7 @@ class LowerRuns {
   stop(id: RunId): void {
     const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.ended !== undefined || run.stop !== undefined) return;
-    // A run that has already ended by itself is not stopped: its end is about to be reported.
+    // A run that has already ended by itself is not stopped: its end will be reported.
     const { files } = this.#options;
     const hasEnded = (part: Part): boolean =>
       part.state.kind === "ended" || files.exitOf(part.key) !== undefined;
@@ -159,7 +159,7 @@ class LowerRuns {
     this.#ledger.forget(run, bytes);
     remover.removeWork(files.of(run.key));
     this.#removeArrays(run.id.jobId);
-    this.#rounds.wake(); // outputs get old
+    this.#rounds.wake(); // outputs expire
   }
 
   known(): ReturnType<Executor["known"]> {
@@ -183,7 +183,7 @@ class LowerRuns {
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
-  /** False when it had been called before. */
+  /** False when it was called before. */
   async close(): Promise<boolean> {
     if (this.#isClosed) return false;
     this.#isClosed = true;
@@ -245,7 +245,7 @@ class LowerRuns {
   #removeArrays(jobId: number): void {
     const { files, remover } = this.#options;
     if (!files.hasArrays(jobId)) return;
-    for (const { id } of this.#ledger.active) if (id.jobId === jobId) return; // it may yet begin
+    for (const { id } of this.#ledger.active) if (id.jobId === jobId) return; // it may still begin
     for (const path of files.takeArrays(jobId)) remover.remove(path);
   }
 }
@@ -257,7 +257,7 @@ function reasonOf(run: LowerRun): string {
     .flatMap(({ state }) => (state.kind === "submitted" ? [state] : []));
   const told = states.find(({ reason }) => reason !== undefined && reason !== "None")?.reason;
   if (told !== undefined) return told;
-  return states.length > 0 ? "it has not said why" : "it is being submitted";
+  return states.length > 0 ? "no reason reported yet" : "it is being submitted";
 }
 
 const partDirectories = (run: LowerRun, files: PartFiles): string[] =>
@@ -268,7 +268,7 @@ function titleOf({ run, step, copy }: Part): string {
   return copy === undefined ? name : `${name}[${copy}]`;
 }
 
-/** Of dropped runs only the files are left: parts that ran have claims. */
+/** Dropped runs have only files: parts that ran have claims. */
 function pieceState(part: Part, files: PartFiles): Piece["state"] {
   const { state, run } = part;
   const hasEnded = run.ended !== undefined || run.id.jobId === 0 || state.kind === "ended";

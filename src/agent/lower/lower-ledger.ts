@@ -20,7 +20,7 @@ export interface LowerLedgerOptions {
   readonly logger: Logger;
   readonly keptBounds: KeptBounds;
   onEnded(run: LowerRun): void;
-  /** Nothing of it is needed any more. */
+  /** Its files are no longer needed. */
   onRemoved(key: string): void;
 }
 
@@ -31,7 +31,7 @@ export class LowerLedger {
   readonly #submissions = new Map<string, LowerSubmission>();
   #changedAtMs: number;
 
-  /** Reads what an earlier life left. */
+  /** Reads the entries of an earlier process. */
   constructor(options: LowerLedgerOptions) {
     const { directory, clock, logger, keptBounds } = options;
     this.#options = options;
@@ -66,7 +66,7 @@ export class LowerLedger {
     return this.#ledger.active;
   }
 
-  /** When anything last moved. */
+  /** The time of the last change. */
   get changedAtMs(): number {
     return this.#changedAtMs;
   }
@@ -101,7 +101,7 @@ export class LowerLedger {
     return run;
   }
 
-  /** The intentions are on disk when this returns; else it says why not, and nothing has changed. */
+  /** The intentions are on disk when this returns; otherwise it returns the reason, and nothing has changed. */
   beginSubmissions(submissions: readonly LowerSubmission[]): AppError | undefined {
     for (const submission of submissions) this.#ledger.note(submittingEntry(submission));
     const failure = this.#ledger.write();
@@ -120,7 +120,7 @@ export class LowerLedger {
     this.#submissions.set(submission.marker, { ...submission, sinceMs });
   }
 
-  /** The scheduler has these jobs of it, and of the other parts none: they wait again. */
+  /** The scheduler has these jobs of the submission, and none for the other parts: they are to be submitted again. */
   settleSubmission({ marker, parts }: LowerSubmission, ids: readonly (string | undefined)[]): void {
     const taken: [string, string][] = [];
     const missing: Part[] = [];
@@ -144,7 +144,7 @@ export class LowerLedger {
     this.#ledger.write();
   }
 
-  /** Another job than the one we know of has claimed the part. */
+  /** Another job than the known one has claimed the part. */
   adopt(part: Part, id: string): void {
     this.#setId(part, id);
     this.#note({ kind: "submitted", ids: [[part.key, id]] });
@@ -218,7 +218,7 @@ export class LowerLedger {
     this.#ledger.forget(run, { forgottenAtMs, bytes, outputLimitBytes, terms });
   }
 
-  /** Removes outputs that are too many, too much or too old; returns when to look again. */
+  /** Removes outputs that are too many, too large or too old; returns when to look again. */
   removeSurplus(nowMs: number): number | undefined {
     return this.#ledger.removeSurplus(nowMs);
   }

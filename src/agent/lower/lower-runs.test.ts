@@ -9,7 +9,7 @@ import { run, useLowerBed } from "./testing/lower-bed.ts";
 
 const bed = useLowerBed();
 
-describe("a job of which the scheduler has no record any more", () => {
+describe("a job that the scheduler no longer has a record of", () => {
   const here = (): string => {
     const { startTicks = "" } = identityOf(process.pid) ?? {};
     const place = ["host", readBootId(), readlinkSync("/proc/self/ns/pid")];
@@ -26,7 +26,7 @@ describe("a job of which the scheduler has no record any more", () => {
     await bed.clock.pass(3 * limits.lowerMissingMsMax);
   };
 
-  test("runs as long as its processes do, and ends as they did", async () => {
+  test("runs as long as its processes, and ends as they did", async () => {
     await beginAndForget(here());
     expect(bed.reports).toEqual(["1.0 running"]);
     expect(bed.log).toEqual([
@@ -37,7 +37,7 @@ describe("a job of which the scheduler has no record any more", () => {
     expect(bed.reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":5}');
   });
 
-  test("is stopped through its wrapper, and not told before that has ended", async () => {
+  test("is stopped through its wrapper, and reported when that has ended", async () => {
     await beginAndForget(here());
     bed.executor.stop(run(1));
     await bed.clock.pass(3 * limits.lowerMissingMsMax);
@@ -49,12 +49,12 @@ describe("a job of which the scheduler has no record any more", () => {
     expect(bed.reports.at(-1)).toBe('1.0 ended {"kind":"stopped","signal":"SIGKILL"}');
   });
 
-  test("is lost when its wrapper is gone, here or on a machine that is silent", async () => {
+  test("is lost when its wrapper is gone, here or on a silent machine", async () => {
     await beginAndForget(here().replace(`\n${process.pid}\n`, "\n4194304\n"));
     expect(bed.reports.at(-1)).toContain('"vanished"');
   });
 
-  test("is not mixed up with a later job that has the same id", async () => {
+  test("is not confused with a later job that has the same id", async () => {
     await beginAndForget(here());
     bed.scheduler.nextId = 1;
     bed.start(run(2));
@@ -106,7 +106,7 @@ describe("stopping", () => {
     expect(bed.scheduler.cancelled).toEqual([["1", "ask"]]);
   });
 
-  test("does nothing to a run that has ended by itself", async () => {
+  test("does not change a run that has ended by itself", async () => {
     bed.start(run(1));
     await bed.aRound();
     bed.leave("1.0.1", "exit", "1\nexit 0\nend\n");
@@ -117,7 +117,7 @@ describe("stopping", () => {
     expect(bed.scheduler.cancelled).toEqual([]);
   });
 
-  test("a time limit is minded to the second", async () => {
+  test("a time limit is exact to the second", async () => {
     const nowMs = bed.clock.nowMs();
     bed.start(run(1), { timeLimitMs: 5_000 });
     await bed.aRound();
@@ -133,7 +133,7 @@ describe("stopping", () => {
 });
 
 describe("a jobspec", () => {
-  test("is a job for each task, after the ids of those it depends on", async () => {
+  test("becomes a job for each task, with the ids of its dependencies", async () => {
     bed.startJobspec(run(1));
     await bed.clock.pass(2_000);
     expect(
@@ -150,7 +150,7 @@ describe("a jobspec", () => {
     expect(bed.reports).toEqual(["1.0 running", '1.0 ended {"kind":"exited","exitCode":0}']);
   });
 
-  test("ends as the first of its tasks that failed; skipped tasks are cancelled", async () => {
+  test("ends like the first of its tasks that failed; skipped tasks are cancelled", async () => {
     bed.startJobspec(run(1));
     await bed.clock.pass(2_000);
     const skipped = { kind: "skipped", message: "" } as const;
@@ -163,7 +163,7 @@ describe("a jobspec", () => {
     expect(bed.scheduler.cancelled).toEqual([["3", "ask"]]);
   });
 
-  test("whose first task failed while the agent was away is not submitted further", async () => {
+  test("whose first task failed while the agent was away submits no more tasks", async () => {
     bed.scheduler.trouble = (call) =>
       call === "submit" && bed.scheduler.submitted.length === 1 ? away() : undefined;
     bed.startJobspec(run(1));
@@ -198,7 +198,7 @@ describe("a jobspec", () => {
     ]);
   });
 
-  test("does not continue after a task of which the scheduler has no record", async () => {
+  test("does not continue after a task that the scheduler has no record of", async () => {
     bed.scheduler.trouble = (call) =>
       call === "submit" && bed.scheduler.submitted.length === 1 ? away() : undefined;
     bed.startJobspec(run(1));
@@ -211,7 +211,7 @@ describe("a jobspec", () => {
     expect(bed.reports.at(-1)).toContain("vanished");
   });
 
-  test("what could never begin is skipped, also when the record only says cancelled", async () => {
+  test("a job that can never begin is skipped, also when the record only says cancelled", async () => {
     bed.startJobspec(run(1));
     await bed.clock.pass(2_000);
     bed.scheduler.end("1", { kind: "exited", exitCode: 4 }, 5_000);
@@ -228,13 +228,13 @@ describe("a jobspec", () => {
     expect(bed.reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":4}');
   });
 
-  test("that cannot be read could not start", async () => {
+  test("that is invalid could not start", async () => {
     bed.start(run(1), { work: { kind: "jobspec", text: "version: 2" } });
     await bed.aRound();
     expect(bed.reports[0]).toContain("could-not-start");
   });
 
-  test("with nothing to run could not start", async () => {
+  test("without tasks could not start", async () => {
     const text = "version: 1\nresources: {ior: {type: node, count: 1}}";
     bed.start(run(1), { work: { kind: "jobspec", text } });
     await bed.aRound();

@@ -2,10 +2,7 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * Tells the jobs of one directory from those of all others that use the same scheduler: made once, and
- * kept with the runs.
- */
+/** Distinguishes the jobs of this directory from all others of the same scheduler: made once, and stored with the runs. */
 export function readOwner(directory: string): string {
   const path = join(directory, "owner");
   const own = `${path}.${process.pid}`;

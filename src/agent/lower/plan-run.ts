@@ -8,7 +8,7 @@ import type { LowerRunTerms, StepTerms } from "./run.ts";
 import type { LowerShape } from "./scheduler.ts";
 import { shapeOfRun } from "./shape-of-run.ts";
 
-/** How a jobspec becomes jobs; throws AppError for one that cannot be run. */
+/** Converts a jobspec to jobs; throws AppError for one that cannot run. */
 export type ToSteps = (jobspec: Jobspec) => readonly WorkloadStep[];
 
 /** One step of a run, with all defaults filled in. */
@@ -17,7 +17,7 @@ export interface LowerStep {
   readonly work: Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }>;
   /** Words to put before each of its processes. */
   readonly before?: readonly string[];
-  /** Each process of the shape runs it, or it is run once and starts the others by itself. */
+  /** Each process of the shape runs the command, or it runs once and starts the others by itself. */
   readonly launch: "each-process" | "once";
   readonly env: Readonly<Record<string, string>>;
   /** undefined: a directory that all steps of the run share. */
@@ -26,12 +26,12 @@ export interface LowerStep {
   readonly shape: LowerShape;
 }
 
-/** A run as jobs of the scheduler below, in an order in which each comes after those it waits for. */
+/** A run as jobs of the scheduler below, each one after its dependencies. */
 export function planRun(request: RunRequest, toSteps: ToSteps): readonly LowerStep[] {
   const { work, before = [], env, cwd, timeLimitMs } = request;
   if (work.kind === "jobspec") return planJobspec(request, toSteps(parseJobspec(work.text)));
   if (work.kind === "workload") {
-    throw invalid("workload", "the scheduler here runs no instances of workloads");
+    throw invalid("workload", "this scheduler cannot run instances of workloads");
   }
   if (work.kind === "command" && work.argv.length === 0) {
     throw invalid("command", "there is no program to run");
@@ -61,7 +61,7 @@ function planJobspec(request: RunRequest, steps: readonly WorkloadStep[]): reado
     }
     const after = step.after.map((other) => placeOf.get(other) ?? at);
     if (after.some((place) => place >= at)) {
-      throw invalid(name, "must stand behind what it depends on");
+      throw invalid(name, "must come after the tasks it depends on");
     }
     return {
       terms: { name, program: name, after, copies: copies > 1 ? copies : undefined },

@@ -17,7 +17,7 @@ export interface PollerOptions {
   readonly logger: Logger;
 }
 
-/** Asks the scheduler how its jobs do, all in one call, and notes it. */
+/** Polls the scheduler for the states of its jobs, all in one call, and records them. */
 export class Poller {
   readonly #options: PollerOptions;
   readonly #claims: Claims;
@@ -35,7 +35,7 @@ export class Poller {
         if (part.state.kind !== "submitted") continue;
         const { id } = part.state;
         const earlier = parts.get(id);
-        // A scheduler that lost its data counts from the start again: the id means the later job.
+        // A scheduler that lost its data counts from the start again: the id then means the later job.
         if (earlier !== undefined) this.#miss(earlier, id);
         parts.set(id, part);
       }
@@ -48,7 +48,7 @@ export class Poller {
       this.#hear(part, id, state);
       if (state.kind === "ended" && state.end.kind === "skipped") skipped.push(id);
     }
-    // Some schedulers keep for ever what can never begin.
+    // Some schedulers keep jobs for ever that can never begin.
     if (skipped.length > 0) await scheduler.cancel(skipped, "ask");
   }
 
@@ -78,7 +78,7 @@ export class Poller {
     }
   }
 
-  /** The scheduler has no record of a part: no more, or it never had. */
+  /** The scheduler has no record of a part: it dropped it, or never had one. */
   #miss(part: Part, id: string): void {
     const { ledger, files, clock, scheduler } = this.#options;
     const nowMs = clock.nowMs();
@@ -104,8 +104,8 @@ export class Poller {
   }
 
   /**
-   * Whether a part still runs of which its scheduler has no record, or which it reports as ended: a restarted
-   * scheduler, or an instance that ended before its jobs. No new attempt runs beside such a part.
+   * Whether a part still runs although its scheduler has no record of it, or reports it as ended: the scheduler restarted, or an instance
+   * ended before its jobs. No new attempt runs beside such a part.
    */
   #outlives(part: Part, isForgotten: boolean): boolean {
     if (this.#options.files.exitOf(part.key) !== undefined) return false;
@@ -126,7 +126,7 @@ export class Poller {
     const left = files.exitOf(part.key);
     const hasBegun = part.startedAtMs !== undefined || left !== undefined;
     const readiness = readinessOf(part);
-    // Not every record says why: what could never begin was not cancelled by anybody.
+    // Not every record has the reason: nobody cancelled a job that could never begin.
     const isSkipped = lower.kind === "cancelled" && !hasBegun && readiness.kind === "never";
     const why = isSkipped ? ({ kind: "skipped", message: readiness.message } as const) : lower;
     const end = endOfPart(why, left?.outcome, {
@@ -135,8 +135,8 @@ export class Poller {
       program: part.run.terms.steps[part.step]?.program ?? "",
       scheduler: scheduler.name,
     });
-    // The wrapper's exit file tells when the command ended; schedulers clean up before they say so.
-    this.#claims.forget(part.key);
+    // The wrapper's exit file has the time of the command's end; schedulers clean up before they report it.
+    this.#claims.remove(part.key);
     ledger.endPart(part, end, Math.min(endedAtMs, left?.atMs ?? endedAtMs));
   }
 }

@@ -2,25 +2,25 @@ import { describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 
-/** How long until the jobs are looked at again: soon while something changes, rarely while nothing does. */
+/** The time until the next poll of the jobs: short while something changes, long while nothing does. */
 export function pollDelayMs(quietMs: number): number {
   return Math.min(limits.lowerPollMsMax, Math.max(limits.lowerPollMsMin, quietMs / 8));
 }
 
-/** Something that fails for now: tried again, ever more rarely, and told once. */
+/** A call that fails for now: retried ever more rarely, and logged once. */
 export class Outage {
   readonly #what: string;
   readonly #logger: Logger;
   #failures = 0;
   #retryAtMs = 0;
 
-  /** `what` describes the outage for the log: "slurm cannot be asked". */
+  /** `what` describes the outage for the log: "slurm does not answer". */
   constructor(what: string, logger: Logger) {
     this.#what = what;
     this.#logger = logger;
   }
 
-  /** When to try again; 0: nothing is the matter. */
+  /** When to try again; 0: there is no outage. */
   get retryAtMs(): number {
     return this.#retryAtMs;
   }
@@ -31,10 +31,7 @@ export class Outage {
 
   failed(error: unknown, nowMs: number): void {
     if (this.#failures === 0) {
-      this.#logger.warn(
-        { error: describeChain(error) },
-        `${this.#what}; trying until that changes`,
-      );
+      this.#logger.warn({ error: describeChain(error) }, `${this.#what}; trying again`);
     }
     const { lowerRetryMsMin, lowerRetryMsMax } = limits;
     this.#retryAtMs =
@@ -43,7 +40,7 @@ export class Outage {
   }
 
   succeeded(): void {
-    if (this.#failures > 0) this.#logger.info({}, `no longer: ${this.#what}`);
+    if (this.#failures > 0) this.#logger.info({}, `this outage has ended: ${this.#what}`);
     this.#failures = 0;
     this.#retryAtMs = 0;
   }

@@ -2,7 +2,7 @@ import type { EndedReport, RunEnd, RunId, RunReport } from "../../ports/executor
 import type { RunTerms, StopOrder } from "../runs/ledger/run-entries.ts";
 import type { LowerEnd } from "./scheduler.ts";
 
-/** What must be known of a run without reading its request. */
+/** The data of a run that is needed without reading its request. */
 export interface LowerRunTerms extends RunTerms {
   readonly acceptedAtMs: number;
   readonly steps: readonly StepTerms[];
@@ -11,14 +11,14 @@ export interface LowerRunTerms extends RunTerms {
 export interface StepTerms {
   readonly name: string;
   readonly program: string; // for messages
-  /** Places of earlier steps in the list, all of whose copies must have succeeded. */
+  /** Indexes of earlier steps in the list; all of their copies must have succeeded. */
   readonly after: readonly number[];
   /** undefined: it runs once. */
   readonly copies: number | undefined;
 }
 
 export interface LowerStop extends StopOrder {
-  /** When the scheduler was last asked by this agent, and how. */
+  /** When this agent last sent the scheduler a cancel, and how. */
   readonly asked: { readonly how: "ask" | "kill"; readonly atMs: number } | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface LowerRun {
   readonly parts: readonly (readonly Part[])[];
   stop: LowerStop | undefined;
   ended: EndedReport | undefined;
-  /** Whether it was reported to run. */
+  /** Whether it was reported as running. */
   isTold: boolean;
 }
 
@@ -42,13 +42,13 @@ export interface LowerRun {
  *      +------the scheduler has none------+------refused, or never to run-----------+
  */
 export interface Part {
-  /** "17.3.1", or of several steps "17.0.1/2" and "17.0.1/2/5": its directory below runs/. */
+  /** "17.3.1", or for several steps "17.0.1/2" and "17.0.1/2/5": its directory below runs/. */
   readonly key: string;
   readonly run: LowerRun;
   readonly step: number;
   readonly copy: number | undefined;
   state: PartState;
-  /** When it was first heard to run; also of one that is queued again. */
+  /** When it was first reported as running, also if it is queued again since. */
   startedAtMs: number | undefined;
 }
 
@@ -59,16 +59,16 @@ export type PartState =
       readonly kind: "submitted";
       readonly id: string;
       readonly isRunning: boolean;
-      /** Since when the scheduler knows nothing of it. */
+      /** Since when the scheduler has no record of it. */
       readonly missingSinceMs: number | undefined;
-      /** Why it waits, as the scheduler says. */
+      /** Why it is queued, in the scheduler's words. */
       readonly reason?: string | undefined;
     }
   | { readonly kind: "ended"; readonly endedAtMs: number; readonly end: PartEnd };
 
 export type PartEnd = RunEnd | Extract<LowerEnd, { kind: "skipped" }>;
 
-/** A run with its parts, all of them not submitted. */
+/** A run with its parts, none of them submitted. */
 export function makeRun(id: RunId, key: string, terms: LowerRunTerms): LowerRun {
   const parts: Part[][] = [];
   const run: LowerRun = { id, key, terms, parts, stop: undefined, ended: undefined, isTold: false };
@@ -104,7 +104,7 @@ export function startOf({ parts }: LowerRun): number | undefined {
   return first;
 }
 
-/** undefined: it waits for its turn. */
+/** undefined: it is queued. */
 export function reportOf(run: LowerRun): RunReport | undefined {
   if (run.ended !== undefined) return run.ended;
   const startedAtMs = startOf(run);

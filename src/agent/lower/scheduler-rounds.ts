@@ -14,7 +14,7 @@ import { LowerSubmitter } from "./submitter.ts";
 
 export interface SchedulerRoundsOptions extends LowerSubmitterOptions {
   readonly logger: Logger;
-  /** Once a round, for what else is due; returns when it wants to be called again. */
+  /** Called once a round, for other due work; returns when it wants to be called again. */
   alsoAt(nowMs: number): number | undefined;
 }
 
@@ -49,12 +49,12 @@ export class SchedulerRounds {
     this.#alsoAt = (nowMs) => options.alsoAt(nowMs);
     this.#submitter = new LowerSubmitter(options);
     this.#poller = new Poller(options);
-    this.#asking = new Outage(`${scheduler.name} cannot be asked`, logger);
-    this.#submitting = new Outage(`${scheduler.name} takes no jobs`, logger);
+    this.#asking = new Outage(`${scheduler.name} does not answer`, logger);
+    this.#submitting = new Outage(`${scheduler.name} accepts no jobs`, logger);
     this.#alarm = new Alarm(clock, () => this.#begin());
   }
 
-  /** There is something new to do, within `delayMs`. */
+  /** There is new work, to do within `delayMs`. */
   wake(delayMs = 0): void {
     if (this.#isClosed) return;
     const atMs = this.#clock.nowMs() + delayMs;
@@ -104,7 +104,7 @@ export class SchedulerRounds {
     });
   }
 
-  /** Unless it is too early after a failure. `work` says whether it proves that all is well. */
+  /** Runs `work` unless it is too early after a failure. `work` returns whether it proves that the scheduler works. */
   async #attempt(outage: Outage, work: () => Promise<boolean>): Promise<void> {
     if (this.#isClosed || !outage.isOver(this.#clock.nowMs())) return;
     try {
@@ -168,7 +168,7 @@ export class SchedulerRounds {
   }
 }
 
-/** When the time of a run is over. Schedulers tell in seconds when it began. */
+/** When the time limit of a run is over. Schedulers report its start in seconds. */
 function limitAtMs(run: LowerRun): number {
   const startedAtMs = startOf(run);
   const { timeLimitMs } = run.terms;
@@ -180,7 +180,7 @@ function limitAtMs(run: LowerRun): number {
 
 const SECOND_MS = 1_000;
 
-/** When a run that is being stopped is to be killed, the first time. */
+/** When a run that is being stopped is first killed. */
 function killAtMs({ stop }: LowerRun): number {
   if (stop === undefined || stop.asked?.how === "kill") return Number.POSITIVE_INFINITY;
   return stop.killAtMs + limits.lowerKillNetMs;

@@ -10,14 +10,13 @@ export const INDEX = "{index}";
 
 /** One job for the scheduler below, or an array of jobs that differ in their index only. */
 export interface LowerJob {
-  /** Unique over time: kept by the scheduler with the job, in its comment or name; see `find`. */
+  /** Unique over time: the scheduler stores it with the job, in its comment or name; see `find`. */
   readonly marker: string;
   /** For people. Any text. */
   readonly name: string;
   /**
-   * Text with its `#!` line, run once, whatever the number of processes. Complete: it enters the
-   * working directory, sets the environment and starts the processes (`launcher`) by itself, so that
-   * nothing a user wrote passes through options of the scheduler.
+   * Text with its `#!` line, run once, whatever the number of processes. Complete: it enters the working directory, sets the environment
+   * and starts the processes (`launcher`) by itself, so that no user input passes through options of the scheduler.
    */
   readonly script: string;
   /** Where the script begins; it exists. */
@@ -27,13 +26,13 @@ export interface LowerJob {
   /** From TERM to KILL. */
   readonly killGraceMs: number;
   readonly shape: LowerShape;
-  /** How its script starts processes; some schedulers need to know. */
+  /** How its script starts processes; some schedulers need to know it. */
   readonly launch: "each-process" | "once";
   /** undefined: one job. Else an array with these indexes, ascending, each once. */
   readonly indexes: readonly number[] | undefined;
   /**
-   * Ids of jobs that must have succeeded before it begins, of an array all. When one of them has not,
-   * it ends by itself, never having begun.
+   * Ids of jobs that must have succeeded before it begins; of an array, all elements. When one of them fails, the job ends by itself
+   * without having begun.
    */
   readonly after: readonly string[];
   /** Files to which the scheduler appends all output of the job. Those of an array contain INDEX. */
@@ -64,26 +63,25 @@ export type LowerEnd =
   | { readonly kind: "skipped"; readonly message: string }
   | { readonly kind: "cancelled" };
 
-/** Ids of a submitted job: one for each index, in their order; one alone when it is no array. */
+/** Ids of a submitted job: one for each index, in their order; a single one when it is no array. */
 export type LowerIds = readonly string[];
 
-/** What `find` looks for. */
+/** The key of `find`. */
 export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
 
 /**
- * A scheduler that runs jobs on a cluster: Slurm, Flux. Each call is a program or two with a limit on
- * its time and output.
+ * A scheduler that runs jobs on a cluster: Slurm, Flux. Each call is a program or two with a limit on its time and output.
  *
  * - All throw AppError `unavailable` when the scheduler does not answer (its controller is down, the
- *   program hangs): nothing is known then, and the scheduler may or may not have accepted a submission.
+ *   program hangs): the state is unknown then, and the scheduler may or may not have accepted a submission.
  * - `submitAll` answers for each job, in their order, and does not throw. An answer has failed with
  *   `unavailable` as above, with any other AppError when the scheduler has refused the job for good; its
- *   message is for people. `exhausted`: the array is more than it takes at once, its elements may be
- *   tried alone.
- * - `find` and `poll` ask for many in one call. `find` leaves out what is not there; of an array it
- *   gives `undefined` for elements that are not. It also finds jobs that have ended as long as the
+ *   message is for people. `exhausted`: the array exceeds the scheduler's limit; its elements may be
+ *   submitted one by one.
+ * - `find` and `poll` ask for many in one call. `find` leaves out unknown jobs; for an array it
+ *   returns `undefined` for unknown elements. It also finds jobs that have ended as long as the
  *   scheduler, or its accounting, has a record of them.
- * - `poll` answers for every id that it was asked.
+ * - `poll` answers for every given id.
  * - `cancel` asks jobs to end, queued or running (TERM, KILL after the scheduler's own grace period), or
  *   kills them at once, and does not wait. Ids that are unknown or have ended are ignored.
  */
@@ -91,17 +89,14 @@ export interface LowerScheduler {
   readonly name: string;
   /** Expressions for a job's script, as words of a POSIX shell, between double quotes. */
   readonly inside: {
-    /** Its id, as `submit` gave it; in an array the element's own. */
+    /** Its id, as `submit` returned it; in an array the element's own. */
     readonly id: string;
     /** The index of an element. */
     readonly index: string;
   };
-  /**
-   * Whether messages of the scheduler itself go to `stdout` and `stderr` of such a job: its script then
-   * writes to files of its own.
-   */
+  /** Whether the scheduler writes its own messages to `stdout` and `stderr` of such a job: its script then writes to other files. */
   writesIntoOutput(job: Pick<LowerJob, "launch" | "shape">): boolean;
-  /** Before a command, inside a job: has it run once for each process of the shape. */
+  /** Words before a command, inside a job: they run it once for each process of the shape. */
   launcher(shape: LowerShape): readonly string[];
   submitAll(jobs: readonly LowerJob[]): Promise<readonly LowerSubmitAnswer[]>;
   find(

@@ -5,8 +5,8 @@ import type { LowerShape } from "./scheduler.ts";
 const CPU_UNITS = 1_000; // of one cpu
 
 /**
- * The processes of a plain run and their resources: one process for each slot of its graph request, else
- * one with all requested resources.
+ * The processes of a plain run and their resources: one process for each slot of its graph request, otherwise one with all requested
+ * resources.
  */
 export function shapeOfRun({ request, needs }: Pick<RunRequest, "request" | "needs">): LowerShape {
   if (request !== undefined && request.length > 0) {

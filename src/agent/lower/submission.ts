@@ -14,7 +14,7 @@ import { jobScript } from "./wrapper/wrapper.ts";
 /** Parts that the agent submits to the scheduler at once: one job, or an array. */
 export interface LowerSubmission {
   readonly marker: string;
-  /** undefined: one job. Else one for each part, ascending. */
+  /** undefined: one job. Otherwise one index for each part, ascending. */
   readonly indexes: readonly number[] | undefined;
   readonly parts: readonly Part[];
   /** When the agent submitted to the scheduler and received no answer; 0: in an earlier process. */
@@ -25,7 +25,7 @@ export interface LowerSubmission {
 export interface Ready {
   readonly part: Part;
   readonly step: LowerStep;
-  /** Of an array of Busbar, or of copies of a step. */
+  /** For an array of Busbar, or copies of a step. */
   readonly index: number | undefined;
   readonly name: string;
 }
@@ -52,8 +52,8 @@ export function gather(ready: readonly Ready[]): readonly (readonly Ready[])[] {
 }
 
 /**
- * `owner` tells agents apart that use the same scheduler. The first part is in no other submission but
- * one that was never taken, so that the marker is unique.
+ * `owner` distinguishes agents that use the same scheduler. The first part is in no other submission that the scheduler accepted, so the
+ * marker is unique.
  */
 export function toSubmission(members: readonly Ready[], owner: string): LowerSubmission {
   const parts = members.map(({ part }) => part);
@@ -61,14 +61,14 @@ export function toSubmission(members: readonly Ready[], owner: string): LowerSub
   return { marker, indexes: indexesOf(members), parts, sinceMs: 0 };
 }
 
-/** Their own, as long as the scheduler can count so far. */
+/** Their own indexes, unless they exceed the scheduler's maximum. */
 function indexesOf(members: readonly Ready[]): readonly number[] | undefined {
   if (members.length === 1) return undefined;
   const own = members.map(({ index }) => index ?? 0);
   return (own.at(-1) ?? 0) <= limits.lowerArrayTasksMax ? own : own.map((_, at) => at);
 }
 
-/** Writes the files of the parts, and returns the job. Throws when that is not possible. */
+/** Writes the files of the parts, and returns the job. Throws when that fails. */
 export function prepare(
   submission: LowerSubmission,
   members: readonly Ready[],

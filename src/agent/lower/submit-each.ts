@@ -2,7 +2,7 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { LowerIds, LowerJob } from "./scheduler.ts";
 
-/** What became of one of several submissions. */
+/** The result of one of several submissions. */
 export type LowerSubmitAnswer =
   | { readonly kind: "taken"; readonly ids: LowerIds }
   | { readonly kind: "failed"; readonly error: AppError };

@@ -16,7 +16,7 @@ export interface LowerSubmitterOptions {
   readonly files: PartFiles;
   readonly scheduler: LowerScheduler;
   readonly toSteps: ToSteps;
-  /** Tells agents apart that use the same scheduler. */
+  /** Distinguishes agents that use the same scheduler. */
   readonly owner: string;
   readonly clock: Clock;
 }
@@ -33,9 +33,9 @@ interface Plan {
  */
 export class LowerSubmitter {
   readonly #options: LowerSubmitterOptions;
-  /** Of runs that wait; read again from disk when they are not here. */
+  /** Plans of runs that are not submitted yet; read again from disk when they are missing here. */
   readonly #plans = new Map<string, Plan>();
-  /** Parts of arrays that were more than the scheduler takes at once. */
+  /** Parts of arrays that exceeded the scheduler's limit. */
   readonly #alone = new Set<string>();
   /**
    * Parts whose submission the scheduler rejected while their dependencies were jobs of its own, perhaps
@@ -47,7 +47,7 @@ export class LowerSubmitter {
     this.#options = options;
   }
 
-  /** When something is to be looked up; undefined: nothing is. */
+  /** When a lookup is due; undefined: none is. */
   get lookUpAtMs(): number | undefined {
     let atMs: number | undefined;
     for (const { sinceMs } of this.#options.ledger.submissions.values()) {
@@ -74,7 +74,7 @@ export class LowerSubmitter {
     ledger.write();
   }
 
-  /** Ends parts that wait and need not any more: their run is stopped, or another step has failed. */
+  /** Ends queued parts that are no longer needed: their run is stopped, or another step has failed. */
   endIdle(): void {
     const { ledger, files } = this.#options;
     for (const { part, run } of this.#waiting()) {
@@ -92,7 +92,7 @@ export class LowerSubmitter {
     }
   }
 
-  /** Submits what may go, a bounded number of jobs. Whether there may be more. */
+  /** Submits a bounded number of jobs that are ready. Returns whether there may be more. */
   async submit(): Promise<boolean> {
     const { ledger } = this.#options;
     this.endIdle();
@@ -125,7 +125,7 @@ export class LowerSubmitter {
     try {
       const plan = this.#planOf(run);
       const step = plan.steps[part.step];
-      if (step === undefined) throw new Error("what was asked for has changed");
+      if (step === undefined) throw new Error("its spec has changed");
       const isAlone = run.terms.steps.length === 1;
       const name = isAlone ? plan.name : `${plan.name}/${step.terms.name}`;
       const index = this.#alone.has(part.key) ? undefined : (part.copy ?? plan.arrayIndex);
@@ -174,7 +174,7 @@ export class LowerSubmitter {
     if (unavailable !== undefined) throw unavailable;
   }
 
-  /** undefined: its files could not be written, and its parts have ended so. */
+  /** undefined: its files could not be written, which ended its parts. */
   #prepare(submission: LowerSubmission, members: readonly Ready[]): LowerJob | undefined {
     const { files, scheduler } = this.#options;
     const after = afterOf(members);

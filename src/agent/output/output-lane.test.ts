@@ -14,7 +14,7 @@ function aLane({ bytesPerSecond = Infinity, isOld = false } = {}) {
   return { clock, marks, lane };
 }
 
-/** Readers that always have more; returns which of them sent, in order. */
+/** Readers that always have more; returns the order in which they sent. */
 function readers(lane: OutputLane, count: number, bytes: () => number): number[] {
   const sent: number[] = [];
   const next = async (reader: number): Promise<void> => {
@@ -28,7 +28,7 @@ function readers(lane: OutputLane, count: number, bytes: () => number): number[]
   return sent;
 }
 
-test("no more than the window is under way until marks come back, and readers take turns", async () => {
+test("no more than the window is under way until marks return, and readers take turns", async () => {
   const { clock, marks, lane } = aLane();
   const sent = readers(lane, 3, () => 4_096);
   await clock.pass(1_000);
@@ -55,7 +55,7 @@ test("an older server has no window", async () => {
 });
 
 for (const isOld of [true, false]) {
-  test(`a bandwidth holds, with an ${isOld ? "older" : "equal"} server`, async () => {
+  test(`a bandwidth limit holds, with an ${isOld ? "older" : "equal"} server`, async () => {
     const { clock, marks, lane } = aLane({ bytesPerSecond: 10_000, isOld });
     const sent = readers(lane, 5, () => lane.partBytes);
     const { partBytes } = lane;
@@ -71,7 +71,7 @@ for (const isOld of [true, false]) {
   });
 }
 
-test("compresses on thin links only, makes parts larger for it, and skips parts that do not become smaller", () => {
+test("compresses on thin links only, makes parts larger for it, and does not compress parts that do not shrink", () => {
   const { lane } = aLane();
   const text = Buffer.from("a line of a log\n".repeat(500));
   expect(lane.pack(text).encoding).toBe("");

@@ -18,12 +18,11 @@ export interface PackedPart {
 }
 
 const SLICE_MS = 250; // of the bandwidth in one part
-const WORTH_IT = 0.9; // packed bytes of each byte; else it goes as it is
+const WORTH_IT = 0.9; // packed bytes per byte; above this the part goes uncompressed
 
 /**
- * The way of outputs to the server: behind everything else, since no more is under way than the link
- * carries in a moment, and with a bandwidth of its own. Parts take turns in the order in which they
- * came, so that readers share the link.
+ * Sends outputs to the server: after everything else, with no more bytes under way than the link carries in a moment, and with its own
+ * bandwidth limit. Parts take turns in order of arrival, so that readers share the link.
  */
 export class OutputLane {
   readonly #clock: Clock;
@@ -32,7 +31,7 @@ export class OutputLane {
   readonly #waiting: Waiting[] = [];
   #window: BulkWindow | undefined;
   #encoding: Encoding | undefined;
-  /** Bytes of output for each byte that was sent, lately. */
+  /** Bytes of output per sent byte, lately. */
   #ratio = 1;
   /** When the bandwidth allows the next part. */
   #freeAtMs = 0;
@@ -44,7 +43,7 @@ export class OutputLane {
     this.#sendMark = sendMark;
   }
 
-  /** What Welcome says. An older server gets no marks, and one chunk for each request. */
+  /** The settings from Welcome. An older server gets no marks, and one chunk for each request. */
   open(parts: Parts | undefined): void {
     if (parts === undefined) return;
     this.#window = createLinkWindow();
@@ -55,7 +54,7 @@ export class OutputLane {
     return this.#window !== undefined;
   }
 
-  /** Of output in one part. */
+  /** Bytes of output in one part. */
   get partBytes(): number {
     const wire =
       this.#window === undefined ? limits.outputChunkBytesMax : partBytesOf(this.#window);
@@ -73,7 +72,7 @@ export class OutputLane {
     return { data: packed, encoding: this.#encoding };
   }
 
-  /** Lets `act` send its part when there is room; resolves when that is done, or never will be. */
+  /** Calls `act` to send its part when the window allows it; resolves when that is done, or never will be. */
   whenRoom(act: () => number): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ act, done: resolve });

@@ -8,14 +8,14 @@ import type { Executor, OutputPart } from "../../ports/executor.ts";
 import type { OutputLane } from "./output-lane.ts";
 import { fromWireId } from "../translate.ts";
 
-const CHUNK_BYTES = 16; // about, of a chunk beside its data
+const CHUNK_BYTES = 16; // about, of a chunk apart from its data
 
 /** Answers the server's requests for output, a bounded number at a time. Every request gets an answer. */
 export class OutputRequests {
   readonly #executor: Executor;
   readonly #lane: OutputLane;
   readonly #answer: (chunk: OutputChunk) => void;
-  /** Numbers of those under way. */
+  /** The numbers of open requests. */
   readonly #underWay = new Set<number>();
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class OutputRequests {
     this.#lane.close();
   }
 
-  /** In parts, where the server takes them; each is read when the one before it has been sent. */
+  /** In parts, if the server accepts them; each is read when the one before it has been sent. */
   async #read(request: OutputRequest): Promise<void> {
     const { offset, maxBytes } = request;
     if (!Number.isSafeInteger(offset) || offset < 0) throw invalid("offset", "must be from 0");

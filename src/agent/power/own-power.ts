@@ -7,7 +7,7 @@ import { PowerSchedule } from "../executors/edge/power-schedule.ts";
 /** Number of future changes that the agent sends: enough to foresee the end of a share. */
 const TOLD_CHANGES = 16;
 
-/** What this node has for shares, by a schedule that begins with the agent. */
+/** This node's power for shares, by a schedule that begins with the agent. */
 export class OwnPower {
   readonly #schedule: PowerSchedule;
   readonly #clock: Clock;

@@ -2,18 +2,18 @@ import { constants } from "node:os";
 
 import type { RunRequest } from "../../ports/executor.ts";
 
-/** What became of a command, as the shell over it tells. */
+/** The outcome of a command, as its shell reports it. */
 export type CommandOutcome =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "not-executed"; readonly why: Obstacle }
-  /** Not executed either, for reasons of the machine. */
+  /** Not executed, because of a fault of the machine. */
   | { readonly kind: "machine-fault"; readonly errno: number; readonly at?: "control group" };
 
 /** Why a command was not executed. */
 export type Obstacle = "not-found" | "not-executable" | "too-long" | "no-directory" | "stopped"; // before it began
 
-/** Total by type: a new obstacle does not compile until there are words for it. */
+/** Exhaustive by type: a new obstacle does not compile until it has a message. */
 export const REFUSALS: Readonly<Record<Obstacle, (program: string, lookedIn?: string) => string>> =
   {
     "not-found": (program, lookedIn) =>
@@ -37,8 +37,8 @@ export function programOf({ work }: Pick<RunRequest, "work">): string {
 const PROGRAM_LENGTH_MAX = 200;
 
 /**
- * Where a program is looked for, for messages: below the working directory, or on the search path.
- * Undefined: at its own path, or as ever, on the agent's search path.
+ * Where a program is looked up, for messages: below the working directory, or on the search path. Undefined: at its own path, or on the
+ * agent's search path.
  */
 export function placeOf({ work, cwd, env }: Pick<RunRequest, "work" | "cwd" | "env">) {
   const program = work.kind === "command" ? (work.argv[0] ?? "") : "/";
@@ -47,7 +47,7 @@ export function placeOf({ work, cwd, env }: Pick<RunRequest, "work" | "cwd" | "e
   return env["PATH"] === undefined ? undefined : searchPathText(env["PATH"]);
 }
 
-/** The agent's own search path is that of every run that brings none. */
+/** A run without its own search path uses the agent's. */
 export const defaultPlaceOf = (program: string): string | undefined =>
   program === "" || program.includes("/") || program.startsWith("the ")
     ? undefined

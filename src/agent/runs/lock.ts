@@ -43,7 +43,7 @@ function tryLink(own: string, path: string): boolean {
   }
 }
 
-/** Of two that find the same stale lock, one could move away the other's new one: it looks again. */
+/** Of two processes that find the same stale lock, one could move away the other's new one: it checks again. */
 function moveAwayStale(path: string, bootId: string): void {
   refuseLive(path, path, bootId);
   const aside = `${path}.${process.pid}.stale`;
@@ -68,7 +68,7 @@ function refuseLive(file: string, path: string, bootId: string): void {
   try {
     holder = JSON.parse(readFileSync(file, "utf8")) as Holder;
   } catch {
-    return; // gone, or damaged: whoever wrote it is not a living agent
+    return; // missing, or damaged: its writer is not a live agent
   }
   if (holder.bootId !== bootId || !isAlive(holder)) return;
   throw new AppError("conflict", `${path}: the agent with pid ${holder.pid} uses this directory`);

@@ -3,7 +3,7 @@ import { getSystemErrorMessage } from "node:util";
 
 const { errno } = constants;
 
-/** Whatever is started, a machine in this state starts nothing: by errno of the system call. */
+/** A machine in this state can start no process at all: by errno of the system call. */
 const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   [errno.EAGAIN]: "this machine allows no more processes",
   [errno.ENOMEM]: "this machine has no memory left",
@@ -13,15 +13,15 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   [errno.EDQUOT]: "the disk quota is used up",
   [errno.EROFS]: "the disk is read-only",
   [errno.EIO]: "the disk fails",
-  [errno.ESTALE]: "the file system is gone",
+  [errno.ESTALE]: "the file system is no longer mounted",
 };
 
 export const isMachineFault = (number: number): boolean => number in MACHINE_FAULTS;
 
-/** What keeps the machine from starting anything, from the errno of a call of our own. */
+/** Why the machine can start no process, from the errno of one of our own calls. */
 export function describeMachineFault(number: number, directory?: string): string {
   const where = directory === undefined ? "" : `: ${directory}`;
-  if (number === errno.ENOENT) return `the data directory is gone${where}`;
+  if (number === errno.ENOENT) return `the data directory is missing${where}`;
   if (number === errno.EACCES || number === errno.EPERM) {
     return `the data directory cannot be written${where}`;
   }
@@ -32,13 +32,13 @@ export function describeMachineFault(number: number, directory?: string): string
 const isOfDisk = (number: number): boolean =>
   [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE].includes(number);
 
-/** The errno of an error that Node throws or emits for a system call; undefined: it is another one. */
+/** The errno of an error that Node throws or emits for a system call; undefined: another kind of error. */
 export function errnoOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errno" in error)) return undefined;
   return typeof error.errno === "number" ? Math.abs(error.errno) : undefined;
 }
 
-/** Of a call of our own that failed, in words for people. */
+/** A failed call of our own, in words for people. */
 export function describeOwnFault(error: unknown, directory: string): string {
   const number = errnoOf(error) ?? errnoOf(error instanceof Error ? error.cause : undefined);
   if (number !== undefined) return describeMachineFault(number, directory);

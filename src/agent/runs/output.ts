@@ -9,10 +9,9 @@ export type Stream = "stdout" | "stderr";
 const STREAMS: readonly Stream[] = ["stdout", "stderr"];
 
 /**
- * Cuts streams that are longer than their limit, whether or not the command still writes: it
- * appends, so a cut removes no retained byte and its next write lands behind the cut. One byte
- * more than the limit stays: readers never receive it, and it shows, also after a restart,
- * that the stream was longer.
+ * Cuts streams that are longer than their limit, whether or not the command still writes: the command appends, so a cut removes no retained
+ * byte and the next write follows the cut. One byte more than the limit stays: readers never receive it, and it shows, also after a
+ * restart, that the stream was longer.
  */
 export function cutOutput(directory: string, limitBytes: number): void {
   for (const stream of STREAMS) {
@@ -20,7 +19,7 @@ export function cutOutput(directory: string, limitBytes: number): void {
     try {
       if (sizeOf(path) > limitBytes + 1) truncateSync(path, limitBytes + 1);
     } catch {
-      // Then the file stays long; readers receive bytes up to the limit all the same.
+      // The file then stays long; readers receive bytes up to the limit all the same.
     }
   }
 }
@@ -37,7 +36,7 @@ export interface ReadRequest {
   readonly offset: number;
   readonly maxBytes: number;
   readonly limitBytes: number;
-  /** Known before the read: if true, the read returns the complete stream. */
+  /** Determined before the read: if true, the read returns the complete stream. */
   readonly hasEnded: boolean;
 }
 

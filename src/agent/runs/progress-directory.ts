@@ -10,9 +10,9 @@ export const SHARED_MEMORY = "/dev/shm";
 const TMPFS_MAGIC = 0x0102_1994;
 
 /**
- * Where runs write their progress: in memory, if the system has a place for that. ext4 writes a block
- * each time a shell empties and closes a file. It is beside the runs if the system has no such place, or
- * if another user made the directory. The agent keeps that of an earlier process: its runs write there.
+ * The directory where runs write their progress: in shared memory, if the system has it, because ext4 writes a block each time a shell
+ * truncates and closes a file. It is beside the runs if the system has no shared memory, or if another user made the directory. The agent
+ * keeps the directory of an earlier process: its runs write there.
  */
 export function progressDirectoryOf(
   directory: string,
@@ -44,7 +44,7 @@ function isTmpfs(path: string): boolean {
   try {
     return statfsSync(path).type === TMPFS_MAGIC;
   } catch {
-    return false; // there is none
+    return false; // it does not exist
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import type { ToldProgress } from "../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../core/model/job/task-progress.ts";
 import { describeChain } from "../../lib/errors.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { limits } from "../../limits.ts";
@@ -34,28 +34,28 @@ export interface ProgressFilesOptions {
   readonly isActive: (key: string) => boolean;
 }
 
-/** The variable that names a run's file to it. */
+/** The environment variable with the path of a run's file. */
 export const PROGRESS_FILE_VARIABLE = "BUSBAR_PROGRESS_FILE";
 
 /**
- * Files in which runs say how far they are, each named by the key of its run. A run that says nothing has
- * none. One watch of their directory tells which were written; a file is read once in a while at most, and a
- * last time when its run has ended: docs/design/progress.md.
+ * Files in which runs report their progress, each named by the key of its run. A run that reports nothing has none. One watch of the
+ * directory shows which were written; the agent reads a file at most once in a while, and a last time when its run has ended:
+ * docs/design/progress.md.
  */
 export class ProgressFiles {
   readonly #options: ProgressFilesOptions;
-  readonly #told = new Map<string, ToldProgress>();
+  readonly #reported = new Map<string, ReportedProgress>();
   readonly #written = new Set<string>();
   #watcher: FSWatcher | undefined;
   #isWatched = false;
   #events = 0;
-  /** Not all that was written is known: the directory is to be looked through. */
+  /** Some events were lost: the whole directory must be read. */
   #isIncomplete = false;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #cancelLook: (() => void) | undefined;
   #isClosed = false;
-  #listener: (id: RunId, progress: ToldProgress) => void = () => undefined;
-  /** How often files were read: for tests. */
+  #listener: (id: RunId, progress: ReportedProgress) => void = () => undefined;
+  /** The number of reads of files: for tests. */
   reads = 0;
 
   constructor(options: ProgressFilesOptions) {
@@ -66,13 +66,13 @@ export class ProgressFiles {
     return join(this.#options.directory, key);
   }
 
-  /** After what earlier lives left of runs is known: files of others are removed. */
+  /** Called after the runs of earlier processes are known: removes files of other runs. */
   open(): void {
     try {
       makeDirectory(this.#options.directory);
     } catch (error) {
       const reason = describeChain(error);
-      this.#options.logger.warn({ reason }, "tasks cannot say how far they are");
+      this.#options.logger.warn({ reason }, "tasks cannot report progress");
       return;
     }
     this.#isIncomplete = true;
@@ -80,17 +80,17 @@ export class ProgressFiles {
   }
 
   /** The listener receives the known progress of active runs, and then each change. */
-  onProgress(listener: (id: RunId, progress: ToldProgress) => void): void {
+  onProgress(listener: (id: RunId, progress: ReportedProgress) => void): void {
     this.#listener = listener;
-    for (const [key, progress] of this.#told) listener(idOf(key), progress);
+    for (const [key, progress] of this.#reported) listener(idOf(key), progress);
   }
 
-  /** The run has ended: the last that it said. */
-  ended(key: string): ToldProgress | undefined {
+  /** The run has ended: its last progress. */
+  ended(key: string): ReportedProgress | undefined {
     const path = this.pathOf(key);
     this.#written.delete(key);
-    const known = this.#told.get(key);
-    this.#told.delete(key);
+    const known = this.#reported.get(key);
+    this.#reported.delete(key);
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return known;
     const last = this.#read(key) ?? known;
     this.#remove(key);
@@ -128,7 +128,10 @@ export class ProgressFiles {
     this.#unwatch();
     if (this.#isClosed) return;
     const reason = describeChain(error);
-    this.#options.logger.warn({ reason }, "progress of tasks is looked for now and then: no watch");
+    this.#options.logger.warn(
+      { reason },
+      "cannot watch the progress files of tasks; reading them at intervals",
+    );
     this.#isIncomplete = true;
     this.#lookIn(limits.progressScanMs);
   }
@@ -176,7 +179,10 @@ export class ProgressFiles {
       return readdirSync(this.#options.directory);
     } catch (error) {
       // The directory was removed: runs cannot report progress until the next start of the agent.
-      this.#options.logger.warn({ reason: describeChain(error) }, "progress of tasks is lost");
+      this.#options.logger.warn(
+        { reason: describeChain(error) },
+        "progress of tasks is lost until the agent restarts",
+      );
       return [];
     }
   }
@@ -184,15 +190,15 @@ export class ProgressFiles {
   #readAndTell(key: string): void {
     if (!this.#options.isActive(key)) return this.#remove(key);
     const progress = this.#read(key);
-    const known = this.#told.get(key);
+    const known = this.#reported.get(key);
     if (progress === undefined) return;
     if (progress.percent === known?.percent && progress.message === known.message) return;
-    this.#told.set(key, progress);
+    this.#reported.set(key, progress);
     this.#listener(idOf(key), progress);
   }
 
-  /** undefined: nothing that can be understood. Whatever a task put there, this does not wait for it. */
-  #read(key: string): ToldProgress | undefined {
+  /** undefined: nothing valid. Never waits, whatever kind of file a task put there. */
+  #read(key: string): ReportedProgress | undefined {
     this.reads++;
     const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
     let file: number | undefined;
@@ -206,7 +212,7 @@ export class ProgressFiles {
       if (stats.size > limits.progressFileKeptBytesMax) ftruncateSync(file, 0);
       return lastProgress(bytes.subarray(0, length).toString("utf8"), from > 0);
     } catch {
-      return undefined; // it is missing, a link, a directory, or not readable for us
+      return undefined; // it is missing, a link, a directory, or unreadable
     } finally {
       if (file !== undefined) closeSync(file);
     }
@@ -216,7 +222,7 @@ export class ProgressFiles {
     try {
       rmSync(this.pathOf(key), { force: true });
     } catch {
-      // A directory of unknown origin: it is no run's progress, and is not read again.
+      // A directory of unknown origin: it is not a progress file, and is not read again.
     }
   }
 }

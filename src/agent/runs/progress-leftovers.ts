@@ -15,7 +15,7 @@ import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import { identityOf, isAlive, type ProcessIdentity } from "../proc.ts";
 
-/** Whose a directory in shared memory is. Shared memory does not survive a boot, so that pids do. */
+/** The owner of a directory in shared memory. Shared memory does not survive a boot, so pids identify processes. */
 interface Owner extends ProcessIdentity {
   /** The agent's data directory: removed when no agent will read its runs again. */
   readonly data: string;
@@ -27,7 +27,7 @@ const TAIL = ".agent";
 export const progressDirectoryNamed = (memory: string, tag: string): string =>
   join(memory, `${HEAD}${tag}`);
 
-/** Says beside the directory that this process uses it. False: another user has a file there. */
+/** Records beside the directory that this process uses it. False: another user has a file there. */
 export function claimProgressDirectory(path: string, data: string): boolean {
   const self = identityOf(process.pid);
   invariant(self !== undefined, "this process has a line in /proc");
@@ -51,9 +51,9 @@ export function removeProgressDirectory(path: string): void {
 }
 
 /**
- * Removes the leftovers of this user's agents that will not return: their process has ended, they have no active runs, and their
- * directory is empty or no agent can read its files, because the agent's data directory is removed, too. Returns how many.
- * `tagsInUse`: of active runs, whoever started them.
+ * Removes the leftovers of this user's agents that will not return: their process has ended, they have no active runs, and their directory
+ * is empty or unreadable for any agent, because the agent's data directory is removed too. Returns how many. `tagsInUse`: tags of active
+ * runs of any agent.
  */
 export function removeProgressLeftovers(
   memory: string,
@@ -82,7 +82,7 @@ function tagsIn(memory: string): string[] {
   }
 }
 
-/** Undefined: it is another user's, or says nothing that can be understood. */
+/** Undefined: it is another user's, or invalid. */
 function ownerOf(file: string): Owner | undefined {
   try {
     const stats = lstatSync(file);
@@ -102,14 +102,14 @@ function isUseless(path: string, { data }: Owner): boolean {
   return isOwn && (!existsSync(data) || readdirSync(path).length === 0);
 }
 
-/** An agent that starts over this data meanwhile claims the directory before it makes it: then it is put back. */
+/** An agent that starts over this data meanwhile claims the directory before it makes it: then this moves the directory back. */
 function removeUnclaimed(path: string): boolean {
   const claim = `${path}${TAIL}`;
   const aside = `${path}.${process.pid}.gone`;
   try {
     renameSync(claim, `${aside}${TAIL}`);
   } catch {
-    return false; // another was quicker
+    return false; // another process was faster
   }
   const owner = ownerOf(`${aside}${TAIL}`);
   if (owner !== undefined && isAlive(owner)) {

@@ -1,11 +1,8 @@
-import { parseProgressLine, type ToldProgress } from "../../core/model/job/task-progress.ts";
+import { parseProgressLine, type ReportedProgress } from "../../core/model/job/task-progress.ts";
 
-/**
- * The last line that says how far a run is. One that is not complete counts only if no other does: the
- * rest of it may be on its way.
- */
-export function lastProgress(text: string, isCut: boolean): ToldProgress | undefined {
-  // A file that was emptied under an open descriptor begins with zeros.
+/** The last line with progress. An incomplete line counts only if there is no other: the rest of it may follow. */
+export function lastProgress(text: string, isCut: boolean): ReportedProgress | undefined {
+  // A file that was truncated under an open descriptor begins with zeros.
   const lines = text.replace(/^\0+/, "").split("\n");
   const rest = lines.pop() ?? "";
   if (isCut) lines.shift();

@@ -9,7 +9,7 @@ import type { Logger } from "../../ports/logger.ts";
 export interface Remover {
   /** Frees `path` at once; deletes its content in the background. */
   remove(path: string): void;
-  /** The script of a run and the working directory of its own; its output stays. */
+  /** Removes the script of a run and its own working directory; its output stays. */
   removeWork(directory: string): void;
   /** Creates its own directory again if it is missing. */
   restore(): void;
@@ -17,13 +17,13 @@ export interface Remover {
   idle(): Promise<void>;
 }
 
-/** Things go to `trash` first. What an earlier life left there is deleted too. */
+/** Files go to `trash` first. Leftovers of an earlier process there are deleted too. */
 export function createRemover(trash: string, logger: Logger): Remover {
   let tail: Promise<void> = Promise.resolve();
   let count = 0;
 
   function complain(error: unknown): void {
-    logger.warn({ error: describeChain(error) }, "could not delete what a run left");
+    logger.warn({ error: describeChain(error) }, "could not delete the files of a run");
   }
 
   function enqueue(path: string): void {

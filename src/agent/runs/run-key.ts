@@ -5,8 +5,8 @@ let lastId: RunId | undefined;
 let lastKey = "";
 
 /**
- * Names a run in maps and as a directory. Each step of a run needs its key, and a map looks up the same
- * string object much faster than an equal one: so the function caches the last key.
+ * Identifies a run in maps and as a directory. Each step of a run needs its key, and a map looks up the same string object much faster than
+ * an equal one: so the function caches the last key.
  */
 export function runKey(id: RunId): string {
   if (id !== lastId) {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** In the environment of every process of a run: whose it is. No two agents of a machine share it. */
+/** A variable in the environment of every process of a run: its owner. No two agents of a machine share it. */
 export const RUN_VARIABLE = "BUSBAR_RUN";
 
 /** Processes of this machine in whose environment the variable has this value. */
@@ -13,7 +13,7 @@ export function processesMarked(value: string): number[] {
       const text = readFileSync(`/proc/${pid}/environ`, "latin1");
       return `\0${text}\0`.includes(wanted) ? [pid] : [];
     } catch {
-      return []; // gone, or not ours to look at
+      return []; // ended, or unreadable for this user
     }
   });
 }

@@ -8,7 +8,7 @@ export interface TaskEnvOptions {
   readonly agentEnv: AgentEnv;
   /** Variables that the operator gives to every task. */
   readonly added?: Variables | undefined;
-  /** Names of the agent's variables that pass beside PASSED. */
+  /** Names of the agent's variables that pass in addition to PASSED. */
   readonly passes?: (name: string) => boolean;
 }
 
@@ -20,9 +20,8 @@ export const LOWER_PASSES: readonly string[] = ["LD_LIBRARY_PATH", "PYTHONPATH"]
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * The environment that tasks start with: few variables, alike however the agent was started. The
- * agent's others, a key perhaps among them, are none of the task's business. Submitters add theirs.
- * Read once, because process.env is slow.
+ * The environment that tasks start with: few variables, equal however the agent was started. Tasks get no other variables of the agent,
+ * which may include a key. Submitters add theirs. Read once, because process.env is slow.
  */
 export function taskEnvOf({ agentEnv, added, passes }: TaskEnvOptions): Record<string, string> {
   const env: Record<string, string> = { PATH: DEFAULT_PATH, ...userVariables() };
@@ -33,7 +32,7 @@ export function taskEnvOf({ agentEnv, added, passes }: TaskEnvOptions): Record<s
   return { ...env, ...added };
 }
 
-/** Of use where a service manager started the agent with next to nothing. */
+/** Needed where a service manager started the agent with almost no variables. */
 function userVariables(): Variables {
   try {
     const { username, homedir, shell } = userInfo();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../ports/clock.ts";
 
-/** Those who wait for something to happen to a key, or for their time to pass. */
+/** Callers that wait for an event of a key, or for a timeout. */
 export class WakeList {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<() => void>>();

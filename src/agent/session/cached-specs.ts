@@ -3,14 +3,14 @@ import { invalid } from "../../lib/errors.ts";
 import type { RunId } from "../../ports/executor.ts";
 import { needsKey } from "../runs/needs-key.ts";
 
-/** Of a job with a run here or in the queue. */
+/** The spec of a job with a run here or in the queue. */
 export interface CachedSpec {
   readonly spec: RunSpec;
   readonly needs: string;
-  queued: number; // starts that wait for their turn, and held runs
+  queued: number; // queued starts, and held runs
 }
 
-/** The specs of jobs with a run in one session, or in its queue, just as the server counts them. */
+/** The specs of jobs with a run in one session, or in its queue; the server counts them in the same way. */
 export class CachedSpecs {
   readonly #byJob = new Map<number, CachedSpec>();
 

@@ -44,7 +44,7 @@ const startAgent = (): void =>
     logger: { ...silentLogger, warn: (fields) => void warnings.push(fields) },
   });
 
-/** Welcome comes `delayMs` after the hello. */
+/** Welcome arrives `delayMs` after Hello. */
 async function welcome(delayMs = 0): Promise<void> {
   await clock.right.pass(delayMs);
   const serverTimeMs = clock.right.nowMs();
@@ -69,14 +69,14 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** As the executor sees it, by the agent's own clock. */
+/** By the agent's own clock, as the executor sees it. */
 function begin(): number {
   const startedAtMs = clock.nowMs();
   bed.executor.report(RUN, { kind: "running", startedAtMs });
   return startedAtMs;
 }
 
-/** The last end that was reported, and how long it took by the server's clock. */
+/** The last reported end, and the duration by the server's clock. */
 function told(): { startedMs: number; tookMs: number } {
   const events = bed.server.last.all("reports").flatMap((reports) => reports.events);
   const ended = events.findLast(({ event }) => event.case === "ended")?.event.value as Ended;
@@ -85,7 +85,7 @@ function told(): { startedMs: number; tookMs: number } {
 
 beforeEach(() => {
   clock = new WrongClock(bed.clock);
-  bed.executor.hasQueue = true; // a test says when a run begins
+  bed.executor.hasQueue = true; // a test decides when a run begins
   warnings = [];
 });
 
@@ -93,7 +93,7 @@ describe("an agent whose clock is wrong", () => {
   test.each([
     ["an hour behind", -HOUR_MS],
     ["an hour ahead", HOUR_MS],
-  ])("%s tells the server's times", async (_name, wrongMs) => {
+  ])("%s reports the server's times", async (_name, wrongMs) => {
     clock.wrongMs = wrongMs;
     startAgent();
     await welcome();
@@ -111,7 +111,7 @@ describe("an agent whose clock is wrong", () => {
   test.each([
     ["back", -HOUR_MS],
     ["forward", HOUR_MS],
-  ])("and that is set %s while a task runs: it took as long as it took", async (_name, byMs) => {
+  ])("that is set %s while a task runs: the duration stays right", async (_name, byMs) => {
     startAgent();
     await welcome();
     await startRun();
@@ -119,14 +119,14 @@ describe("an agent whose clock is wrong", () => {
     const startedAtMs = begin();
     clock.wrongMs = byMs;
     await pass(50_000);
-    // Executors know how long it took, and when it began by the clock of that time.
+    // Executors know the duration, and the start by the clock of that time.
     const endedAtMs = startedAtMs + 50_000;
     bed.executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs, end: EXITED });
     await clock.right.pass(10);
     expect(told()).toEqual({ startedMs: trueStartMs, tookMs: 50_000 });
   });
 
-  test("tells when it was set right", async () => {
+  test("notices when its clock was set right", async () => {
     clock.wrongMs = -HOUR_MS;
     startAgent();
     await welcome();
@@ -137,7 +137,7 @@ describe("an agent whose clock is wrong", () => {
     expect(bed.server.last.all("clock").map(({ aheadMs }) => aheadMs)).toEqual([-HOUR_MS, 0]);
   });
 
-  test("finds after a restart what ended meanwhile, with how long it took", async () => {
+  test("finds runs after a restart that ended meanwhile, with their durations", async () => {
     clock.wrongMs = -HOUR_MS;
     const endedAtMs = clock.nowMs() - 10_000;
     const startedAtMs = endedAtMs - 50_000;
@@ -149,10 +149,10 @@ describe("an agent whose clock is wrong", () => {
     expect(told().startedMs).toBe(startedAtMs + HOUR_MS);
   });
 
-  test("says nothing while the link's delay explains the difference", async () => {
+  test("reports nothing while the link's delay explains the difference", async () => {
     clock.wrongMs = 8_000;
     startAgent();
-    await welcome(9_000); // the server may have written it at any time since the hello
+    await welcome(9_000); // the server may have written it at any time since Hello
     expect(bed.server.last.all("clock")).toEqual([]);
     expect(warnings).toEqual([]);
   });
@@ -161,8 +161,8 @@ describe("an agent whose clock is wrong", () => {
     startAgent();
     await welcome();
     await startRun();
-    const handedMs = clock.right.nowMs() - 1;
-    const startedAtMs = clock.nowMs() - HOUR_MS; // as a scheduler below tells it
+    const receivedMs = clock.right.nowMs() - 1;
+    const startedAtMs = clock.nowMs() - HOUR_MS; // as a scheduler below reports it
     bed.executor.report(RUN, {
       kind: "ended",
       startedAtMs,
@@ -170,7 +170,7 @@ describe("an agent whose clock is wrong", () => {
       end: EXITED,
     });
     await clock.right.pass(10);
-    expect(told().startedMs).toBeGreaterThanOrEqual(handedMs);
+    expect(told().startedMs).toBeGreaterThanOrEqual(receivedMs);
     expect(told().tookMs).toBeLessThanOrEqual(500);
   });
 });
@@ -182,7 +182,7 @@ describe("the server's time", () => {
     return { own, time: new ServerTime(own) };
   };
 
-  test("a shorter exchange tells it better than a longer one", async () => {
+  test("a shorter exchange is more exact than a longer one", async () => {
     const { own, time } = times(-HOUR_MS);
     const sentMs = own.steadyMs();
     await own.right.pass(8_000);
@@ -194,7 +194,7 @@ describe("the server's time", () => {
     expect(time.at(own.steadyMs())).toBe(own.right.nowMs() + 10);
   });
 
-  test("one that contradicts what was known counts: the server's clock was set", async () => {
+  test("a contradicting exchange counts: the server's clock was set", async () => {
     const { own, time } = times(0);
     time.answered(own.steadyMs() - 20, own.right.nowMs());
     expect(time.wrongByMs).toBeUndefined();

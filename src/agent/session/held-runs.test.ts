@@ -18,11 +18,11 @@ function startAndHold(): void {
 const begun = () => bed.executor.started.map(({ id }) => `${id.jobId}.${id.index}`);
 const reports = () => bed.server.last.all("reports").flatMap(({ events }) => events);
 
-test("an agent says that it can hold runs", () => {
+test("an agent announces that it can hold runs", () => {
   expect(bed.server.last.all("hello")[0]?.canHold).toBe(true);
 });
 
-test("a held run begins when one that needed the same ends, and one report says both", async () => {
+test("a held run begins when a run with equal requests ends, and one report has both", async () => {
   startAndHold();
   expect(begun()).toEqual(["1.0"]);
   bed.executor.end(run(1, 0));
@@ -32,7 +32,7 @@ test("a held run begins when one that needed the same ends, and one report says 
   expect(first?.event).toMatchObject({ case: "ended", value: { began: wire(run(1, 1)) } });
 });
 
-test("one that needed something else makes no room", () => {
+test("a run with other requests frees no slot for it", () => {
   startAndHold();
   bed.server.last.send({
     case: "work",
@@ -42,7 +42,7 @@ test("one that needed something else makes no room", () => {
   expect(begun()).toEqual(["1.0", "2.0"]);
 });
 
-test("nor does one that was stopped, could not start, or belongs to an earlier session", async () => {
+test("nor does a run that was stopped, could not start, or belongs to an earlier session", async () => {
   startAndHold();
   const end = { kind: "stopped", signal: "SIGTERM" } as const;
   bed.executor.report(run(1, 0), { kind: "ended", startedAtMs: 1, endedAtMs: 2, end });
@@ -58,7 +58,7 @@ test("nor does one that was stopped, could not start, or belongs to an earlier s
   expect(begun()).toEqual(["1.0", "1.3"]);
 });
 
-test("a held run that is wanted back never begins; one that has begun is not given back", async () => {
+test("a held run that the server takes back never begins; one that has begun is not returned", async () => {
   startAndHold();
   bed.executor.end(run(1, 0));
   bed.server.last.send({ case: "work", value: { returns: [run(1, 1), run(1, 2)].map(wire) } });
@@ -79,7 +79,7 @@ test("after a lost link Hello names runs that have begun, not held runs", async 
   expect(named).toEqual(["1.0", "1.1"]);
 });
 
-test("an agent that cannot start anything begins nothing", () => {
+test("an unhealthy agent begins no held run", () => {
   startAndHold();
   bed.executor.sickness = "disk full";
   bed.server.last.send({
@@ -106,7 +106,7 @@ describe("an executor that begins held runs itself", () => {
       release: () => isUnbegun.promise,
     };
   });
-  /** In the next session, which knows that the executor does. */
+  /** In the next session, which knows this executor's ability. */
   beforeEach(async () => {
     bed.server.last.drop();
     await settle();
@@ -115,12 +115,12 @@ describe("an executor that begins held runs itself", () => {
     startAndHold();
   });
 
-  test("has them, and says which one begins in the place of another", async () => {
+  test("has them, and reports which one begins in the slot of another", async () => {
     expect(held).toEqual(["1.1", "1.2"]);
     next = run(1, 2);
     bed.executor.end(run(1, 0));
     expect(begun()).toEqual(["1.0", "1.2"]);
-    next = run(1, 0); // one that the server knows of: nothing else begins
+    next = run(1, 0); // the server knows of this one: nothing else begins
     bed.executor.end(run(1, 2));
     expect(begun()).toEqual(["1.0", "1.2"]);
     await bed.clock.pass(limits.reportOfReplacedMs);
@@ -128,7 +128,7 @@ describe("an executor that begins held runs itself", () => {
     expect(first?.event).toMatchObject({ case: "ended", value: { began: wire(run(1, 2)) } });
   });
 
-  test("gives one back only when it never begins", async () => {
+  test("returns one only when it never begins", async () => {
     const given = () => reports().filter(({ event }) => event.case === "returned");
     bed.server.last.send({ case: "work", value: { returns: [wire(run(1, 1))] } });
     await bed.clock.pass(5);
@@ -139,7 +139,7 @@ describe("an executor that begins held runs itself", () => {
     expect(given()).toMatchObject([{ id: wire(run(1, 1)), event: { value: { heldAtMs: 71 } } }]);
   });
 
-  test("reports one that has begun, which is not given back, and makes room for others", async () => {
+  test("reports one that has begun, which is not returned, and frees a slot for others", async () => {
     bed.server.last.send({ case: "work", value: { returns: [wire(run(1, 1))] } });
     bed.executor.report(run(1, 1), { kind: "running", startedAtMs: 1 });
     isUnbegun.resolve(false);
@@ -152,7 +152,7 @@ describe("an executor that begins held runs itself", () => {
     expect(begun()).toEqual(["1.0", "1.2"]);
   });
 
-  test("is asked to stop one that has begun", async () => {
+  test("gets the stop of one that has begun", async () => {
     bed.server.last.send({ case: "work", value: { stops: [wire(run(1, 1))] } });
     isUnbegun.resolve(false);
     await settle();

@@ -3,20 +3,19 @@ import { runKey } from "../runs/run-key.ts";
 
 export interface HeldStart {
   readonly id: RunId;
-  /** As the server said. */
+  /** As the server sent it. */
   readonly heldAtMs: number;
   /** Passes it to the executor. */
   readonly begin: () => void;
 }
 
-/** Whether a node has free what the run used, and nobody has asked for that. */
+/** Whether the capacity that the run used is free on its node, and not requested by another start. */
 export const makesRoom = ({ kind }: RunEnd): boolean =>
   kind === "exited" || kind === "signalled" || kind === "time-limit";
 
 /**
- * The runs that the agent holds beyond its free capacity in one session. Each begins in the place of an
- * ended run that requested the same; the one that came first begins first. An executor that begins held
- * runs itself (`ahead`) reports which, and must drop those that the agent returns.
+ * The runs that the agent holds beyond its free capacity in one session. Each begins in the slot of an ended run with equal requests, in
+ * the order of arrival. An executor that begins held runs itself (`ahead`) reports which, and must drop those that the agent returns.
  */
 export class HeldRuns {
   readonly #ahead: AheadRuns | undefined;
@@ -40,7 +39,7 @@ export class HeldRuns {
     this.#ahead?.hold(request());
   }
 
-  /** Takes out the one that is to begin in the place of a run that has ended. */
+  /** Removes and returns the run that begins in the slot of an ended one. */
   nextAfter(ended: RunId, needs: string): HeldStart | undefined {
     const chosen = this.#ahead?.next(ended);
     if (chosen !== undefined) return this.withdraw(runKey(chosen)); // or it has begun already
@@ -48,7 +47,7 @@ export class HeldRuns {
     return undefined;
   }
 
-  /** Takes it out; undefined: it is not held, or has begun. */
+  /** Removes and returns it; undefined: it is not held, or has begun. */
   withdraw(key: string): HeldStart | undefined {
     const held = this.#byKey.get(key);
     if (held === undefined) return undefined;
@@ -59,7 +58,7 @@ export class HeldRuns {
     return held.run;
   }
 
-  /** Takes it out if it never begins, else says so: at once, or when the executor knows. */
+  /** Removes it if it never begins, otherwise reports that: at once, or when the executor knows. */
   release(id: RunId, told: { unbegun(held: HeldStart): void; begun?(): void }): void {
     const key = runKey(id);
     const unbegun = (): void => {
@@ -69,7 +68,7 @@ export class HeldRuns {
     if (this.#ahead === undefined || !this.has(key)) return unbegun();
     this.#ahead.release(id).then(
       (isUnbegun) => (isUnbegun ? unbegun() : told.begun?.()),
-      () => undefined, // the executor is over, and this session with it
+      () => undefined, // the executor is closed, and so is this session
     );
   }
 

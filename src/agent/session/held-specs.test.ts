@@ -24,7 +24,7 @@ function aSpec(job: number, bytes = 1_000, encoding: Encoding | "" = "") {
 }
 
 for (const encoding of ["", ...ENCODINGS] as const) {
-  test(`a spec in parts is what was sent, packed with "${encoding}"`, () => {
+  test(`a spec in parts equals the sent one, packed with "${encoding}"`, () => {
     const held = new HeldSpecs();
     const spec = aSpec(1, 5_000, encoding);
     held.add(spec.part(0, 20));
@@ -66,7 +66,7 @@ const bad: { name: string; of: (spec: ReturnType<typeof aSpec>) => object; says:
   },
 ];
 for (const { name, of, says } of bad) {
-  test(`a part that ${name} is refused`, () => {
+  test(`a part that ${name} is rejected`, () => {
     const held = new HeldSpecs();
     const spec = aSpec(1);
     held.add(spec.part(0, 100));
@@ -84,7 +84,7 @@ test("bytes that do not match the digest are rejected and dropped", () => {
   expect(held.list()).toEqual([]);
 });
 
-test("a spec that has not arrived cannot be taken", () => {
+test("a spec that has not arrived is not available", () => {
   const held = new HeldSpecs();
   const spec = aSpec(1);
   expect(() => held.take(1, spec.digest)).toThrow("has not arrived");
@@ -92,7 +92,7 @@ test("a spec that has not arrived cannot be taken", () => {
   expect(() => held.take(1, spec.digest)).toThrow("has not arrived");
 });
 
-test("it is removed when no run of its job is left, and holds no more than it may", () => {
+test("it is removed when its job has no runs left, and the bytes of all specs are bounded", () => {
   const held = new HeldSpecs(10_000);
   for (let job = 1; job <= 50; job++) held.add(aSpec(job, 1_000).part(0));
   expect(held.bytes).toBeLessThanOrEqual(10_000);
@@ -101,7 +101,7 @@ test("it is removed when no run of its job is left, and holds no more than it ma
   expect({ bytes: held.bytes, list: held.list() }).toEqual({ bytes: 0, list: [] });
 });
 
-test("one that is larger than all that may be held is held alone", () => {
+test("a spec larger than the limit is held alone", () => {
   const held = new HeldSpecs(500);
   held.add(aSpec(1).part(0));
   held.add(aSpec(2).part(0));

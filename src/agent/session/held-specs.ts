@@ -15,11 +15,11 @@ interface HeldSpec {
 }
 
 /**
- * Large specs, or the beginnings of them, that the agent keeps while links come and go: by their
- * digests, in memory, and bounded. The oldest make room; those are sent again when they are needed.
+ * Large specs, or the beginnings of them, that the agent retains across sessions: by their digests, in memory, and bounded. It drops the
+ * oldest; the server sends those again when they are needed.
  */
 export class HeldSpecs {
-  /** From the oldest to the one that was used last. */
+  /** From the least to the most recently used. */
   readonly #specs = new Map<string, HeldSpec>();
   readonly #digestByJob = new Map<number, string>();
   readonly #bytesMax: number;
@@ -60,7 +60,7 @@ export class HeldSpecs {
     this.#digestByJob.set(job, key);
   }
 
-  /** The whole spec, for runs of the job. Throws when it is not here, or not what its digest says. */
+  /** The whole spec, for runs of the job. Throws when it is not here, or does not match its digest. */
   take(jobId: number, digest: Uint8Array): RunSpec {
     const key = keyOf(digest);
     const spec = this.#specs.get(key);
@@ -76,7 +76,7 @@ export class HeldSpecs {
     return fromBinary(RunSpecSchema, unpack(spec.encoding, spec.bytes, limits.messageBytesMax));
   }
 
-  /** No run of the job is left here. */
+  /** The job has no runs left here. */
   release(jobId: number): void {
     const key = this.#digestByJob.get(jobId);
     if (key === undefined) return;
@@ -87,7 +87,7 @@ export class HeldSpecs {
   #use(key: string, spec: HeldSpec): void {
     if (!this.#specs.delete(key)) this.#bytes += spec.bytes.length;
     this.#specs.set(key, spec);
-    // The digests of jobs whose specs are gone are few bytes, and go with the jobs.
+    // The digests of jobs whose specs were dropped are few bytes, and are removed with the jobs.
     for (const oldest of this.#specs.keys()) {
       const fits = this.#bytes <= this.#bytesMax && this.#specs.size <= limits.heldSpecsMax;
       if (fits || oldest === key) return;

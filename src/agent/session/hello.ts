@@ -1,6 +1,6 @@
 import type { AgentFacts } from "../agent-facts.ts";
 
-/** What Hello says in every session of an agent. */
+/** The content of Hello in every session of an agent. */
 export const toHello = (facts: AgentFacts) => ({
   node: facts.name,
   cluster: facts.cluster,

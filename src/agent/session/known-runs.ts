@@ -6,21 +6,21 @@ import type { RunProgress } from "./tellers/progress-teller.ts";
 import { runKey } from "../runs/run-key.ts";
 import { toSteadyTimes } from "../run-times.ts";
 
-/** The runs an agent knows, with their latest reports, across sessions. Times are by its steady clock. */
+/** The runs that an agent knows, with their latest reports, across sessions. Times are by its steady clock. */
 export class KnownRuns {
   readonly #executor: Executor;
   readonly #onChange: (key: string, reported: Reported) => void;
   readonly #runs = new Map<string, Reported>();
-  /** Passed to the executor and not reported yet: it may have a queue of its own. */
+  /** Passed to the executor and not reported yet: the executor may have its own queue. */
   readonly #waiting = new Map<string, RunId>();
   readonly #countByJob = new Map<number, number>();
   /** When the executor received each run that has not ended. */
-  readonly #handed = new Map<string, number>();
+  readonly #receivedMs = new Map<string, number>();
   readonly #clock: Clock;
   /** Progress of active runs. */
   readonly #progress = new Map<string, RunProgress>();
 
-  /** `onChange` hears each report after it was noted. */
+  /** `onChange` receives each report after it was noted. */
   constructor(
     executor: Executor,
     clock: Clock,
@@ -41,7 +41,7 @@ export class KnownRuns {
     });
   }
 
-  /** undefined: nothing was reported of it. */
+  /** undefined: it has no report. */
   get(id: RunId): Reported | undefined {
     return this.#runs.get(runKey(id));
   }
@@ -50,7 +50,7 @@ export class KnownRuns {
     return this.#runs.entries();
   }
 
-  /** All of them, also those without a report yet. */
+  /** All runs, including those without a report yet. */
   ids(): RunId[] {
     return [...Array.from(this.#runs.values(), ({ id }) => id), ...this.#waiting.values()];
   }
@@ -71,30 +71,30 @@ export class KnownRuns {
   start(request: RunRequest): void {
     this.#wait(request.id);
     const key = runKey(request.id);
-    if (!this.#handed.has(key)) this.#handed.set(key, steadyMs(this.#clock));
+    if (!this.#receivedMs.has(key)) this.#receivedMs.set(key, steadyMs(this.#clock));
     this.#executor.start(request);
   }
 
-  /** Of the executor; it receives a run as soon as the run is held, because it may begin then. */
+  /** The executor's `ahead`: it receives a run as soon as the run is held, because it may begin then. */
   get ahead(): AheadRuns | undefined {
     const { ahead } = this.#executor;
     return (
       ahead && {
         hold: (request) => {
-          this.#handed.set(runKey(request.id), steadyMs(this.#clock));
+          this.#receivedMs.set(runKey(request.id), steadyMs(this.#clock));
           ahead.hold(request);
         },
         next: (ended) => ahead.next(ended),
         release: async (id) => {
           const isUnbegun = await ahead.release(id);
-          if (isUnbegun) this.#handed.delete(runKey(id));
+          if (isUnbegun) this.#receivedMs.delete(runKey(id));
           return isUnbegun;
         },
       }
     );
   }
 
-  /** Refuses a start: the executor never hears of it. */
+  /** Rejects a start: the executor never receives it. */
   giveBack(id: RunId, message: string): void {
     const end = { kind: "node-fault", message } as const;
     const endedAtMs = steadyMs(this.#clock);
@@ -106,16 +106,16 @@ export class KnownRuns {
     const key = runKey(id);
     const before = this.#runs.get(key)?.report;
     const startedMs = before?.kind === "running" ? before.startedAtMs : undefined;
-    const handedMs = this.#handed.get(key);
-    if (report.kind === "ended") this.#handed.delete(key);
-    return { id, report: toSteadyTimes(report, this.#clock, { handedMs, startedMs }) };
+    const receivedMs = this.#receivedMs.get(key);
+    if (report.kind === "ended") this.#receivedMs.delete(key);
+    return { id, report: toSteadyTimes(report, this.#clock, { receivedMs, startedMs }) };
   }
 
   #tell(reported: Reported): void {
     this.#onChange(this.#note(reported), reported);
   }
 
-  /** The server has it for good. */
+  /** The server has its end durably. */
   forget(id: RunId): void {
     this.#executor.forget(id);
     if (!this.#runs.delete(runKey(id))) return;

@@ -48,7 +48,7 @@ for (const { name, sends, hears, ...want } of cases) {
   });
 }
 
-test("the heartbeat comes one interval after the last message, not after the last look", async () => {
+test("the heartbeat comes one interval after the last message, not after the last check", async () => {
   await clock.pass(INTERVAL - 1);
   liveness.sent();
   liveness.heard();
@@ -58,7 +58,7 @@ test("the heartbeat comes one interval after the last message, not after the las
   expect(beats).toBe(1);
 });
 
-test("bytes of a message that is not complete keep the link, and their end gives it up", async () => {
+test("bytes of an incomplete message keep the link, and when they stop it is given up", async () => {
   for (let atMs = 0; atMs < 10 * silenceMsMax(INTERVAL); atMs += 1_000) {
     bytes += 1;
     await clock.pass(1_000);
@@ -68,7 +68,7 @@ test("bytes of a message that is not complete keep the link, and their end gives
   expect(silences).toBe(1);
 });
 
-test("bytes of messages that were read give no further time", async () => {
+test("bytes of messages that were read give no more time", async () => {
   bytes = 100;
   liveness.heard();
   await clock.pass(silenceMsMax(INTERVAL) + limits.silenceConfirmMs);
@@ -83,9 +83,9 @@ test("the longest silence follows the interval", async () => {
   expect(silences).toBe(1);
 });
 
-test("what arrived while the agent itself did not run keeps the link", async () => {
-  await clock.pass(silenceMsMax(INTERVAL)); // timers come first when it runs again
-  liveness.heard(); // then what was read
+test("messages that arrived while the agent itself did not run keep the link", async () => {
+  await clock.pass(silenceMsMax(INTERVAL)); // timers fire first when it runs again
+  liveness.heard(); // then it reads messages
   await clock.pass(limits.silenceConfirmMs);
   expect(silences).toBe(0);
 });

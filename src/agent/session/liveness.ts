@@ -4,18 +4,17 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /**
- * Checks that both ends of a link are alive. It calls `beat` when this end sent nothing, or received
- * nothing, for the interval; `silent` once, when it received nothing for too long. A busy link needs
- * no heartbeats.
+ * Checks that both ends of a link are alive. It calls `beat` when this end sent nothing, or received nothing, for the interval; `silent`
+ * once, when it received nothing for too long. A busy link needs no heartbeats.
  *
- * Bytes are a sign of life, too: on a thin link a message may take longer than the longest silence.
+ * Bytes are a sign of life too: on a thin link a message may take longer than the longest silence.
  */
 export class Liveness {
   readonly #clock: Clock;
   readonly #beat: () => void;
   readonly #silent: () => void;
   readonly #bytesReceived: () => number;
-  /** At the last look. */
+  /** At the last check. */
   #bytesSeen = 0;
   #intervalMs = 0;
   #intervalMsMax: number = limits.heartbeatIntervalMsMax;
@@ -30,7 +29,7 @@ export class Liveness {
     on: {
       readonly beat: () => void;
       readonly silent: () => void;
-      /** Left out: only messages count. */
+      /** Absent: only messages count. */
       readonly bytesReceived?: () => number;
     },
   ) {
@@ -40,7 +39,7 @@ export class Liveness {
     this.#silent = on.silent;
   }
 
-  /** Counts from now on. An interval that is too long is shortened: the server would give us up. */
+  /** Takes effect from now on. Shortens an interval that is too long: the server would give this agent up. */
   setInterval(intervalMs: number): void {
     this.#intervalMs = Math.min(intervalMs, this.#intervalMsMax);
     this.heard();
@@ -72,14 +71,14 @@ export class Liveness {
     this.#cancelSilence?.();
     this.#cancelSilence = this.#clock.after(silenceMsMax(this.#intervalMs, this.#times), () => {
       if (this.#hasReceived()) return this.#awaitSign();
-      // This process may have been the one that did not run: it reads what has arrived meanwhile first.
+      // This process itself may not have run: it first reads the messages that arrived meanwhile.
       this.#cancelSilence = this.#clock.after(limits.silenceConfirmMs, () =>
         this.#hasReceived() ? this.#awaitSign() : this.#silent(),
       );
     });
   }
 
-  /** Whether bytes have come since the last look. */
+  /** Whether bytes have arrived since the last check. */
   #hasReceived(): boolean {
     const bytes = this.#bytesReceived();
     const hasMore = bytes !== this.#bytesSeen;

@@ -24,14 +24,14 @@ function anOutbox() {
 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("an end that leaves a slot empty goes at once", async () => {
+test("an end that frees a slot goes at once", async () => {
   const { outbox, sent } = anOutbox();
   outbox.push("1", ended(1));
   await turn();
   expect(sent).toEqual([[1]]);
 });
 
-test("ends whose slots held runs have taken wait for each other", async () => {
+test("ends whose slots went to held runs wait for each other", async () => {
   const { clock, outbox, sent } = anOutbox();
   outbox.push("1", ended(1, run(9)));
   await turn();
@@ -46,7 +46,7 @@ test("ends whose slots held runs have taken wait for each other", async () => {
   expect(sent).toEqual([[1, 2]]);
 });
 
-test("one that leaves a slot empty takes them along", async () => {
+test("an end that frees a slot takes waiting ends along", async () => {
   const { outbox, sent } = anOutbox();
   outbox.push("1", ended(1, run(9)));
   outbox.push("2", ended(2));
@@ -54,7 +54,7 @@ test("one that leaves a slot empty takes them along", async () => {
   expect(sent).toEqual([[1, 2]]);
 });
 
-test("an acknowledgement does not send them early", async () => {
+test("an acknowledgement does not send waiting ends early", async () => {
   const { clock, outbox, sent } = anOutbox();
   outbox.push("1", ended(1));
   await turn();

@@ -24,11 +24,10 @@ export interface OutboxOptions {
 }
 
 /**
- * The reports of one session. An end goes at once; while a batch is on its way what comes next is
- * collected for a moment, so that the busier the agent the fewer messages per event. A start waits
- * a little in any case: of a run only the latest report is sent, and the end of a short one tells
- * its start too, which saves a message and a commit each. The end of a run whose slot went to a held
- * one waits, too: nothing is idle meanwhile. Nothing is dropped before its Ack.
+ * The reports of one session. An end goes at once; while a batch is on its way the outbox collects later events for a moment, so that a
+ * busier agent sends fewer messages per event. A start always waits a little: only the latest report of a run is sent, and the end of a
+ * short run includes its start, which saves a message and a commit each. The end of a run whose slot went to a held one waits too: no slot
+ * is idle meanwhile. Nothing is dropped before its Ack.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -38,7 +37,7 @@ export class Outbox {
   #lastSeq = 0;
   #timer: (() => void) | undefined;
   #cancelBegun: (() => void) | undefined;
-  /** False: all that waits is of runs whose slots others have already. */
+  /** False: all waiting events belong to runs whose slots already have another run. */
   #isUrgent = false;
   #isDue = false;
   #isClosed = false;
@@ -96,7 +95,7 @@ export class Outbox {
       this.#timer = this.#options.clock.after(delayMs, () => this.#flush());
     } else {
       this.#isDue = true;
-      queueMicrotask(() => this.#flush()); // what happens in one go travels together
+      queueMicrotask(() => this.#flush()); // events of one turn travel together
     }
   }
 
@@ -118,7 +117,7 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Something waits whose slot is free. */
+  /** An event waits whose slot is free. */
   #hurry(): void {
     if (this.#isUrgent) return;
     this.#isUrgent = true;

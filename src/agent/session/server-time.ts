@@ -3,16 +3,16 @@ import type { Clock } from "../../ports/clock.ts";
 import { steadyMs } from "../../ports/clock.ts";
 
 interface Sample {
-  /** Server's time less the agent's steady clock. */
+  /** The server's time minus the agent's steady clock. */
   readonly offsetMs: number;
   readonly errorMs: number;
   readonly takenMs: number;
 }
 
 /**
- * The server's time, as an agent estimates it: each answer carries it, and was written between its request
- * and its arrival. The shortest exchange is the most exact. An agent trusts its own clock if that fits an
- * exchange. Counted by the steady clock: setting the agent's clock changes nothing.
+ * The server's time, as an agent estimates it: each answer carries it, and was written between its request and its arrival. The shortest
+ * exchange is the most exact. An agent trusts its own clock if that fits an exchange. Measured by the steady clock: setting the agent's
+ * clock changes nothing.
  */
 export class ServerTime {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class ServerTime {
     return Math.round(momentMs + (this.#best?.offsetMs ?? ownMs));
   }
 
-  /** How far the agent's clock is ahead of the server's, below zero behind; undefined: not worth a word. */
+  /** How far the agent's clock is ahead of the server's, negative if behind; undefined: the difference is insignificant. */
   get wrongByMs(): number | undefined {
     if (this.#best === undefined) return undefined;
     const { offsetMs, errorMs } = this.#best;
@@ -48,7 +48,7 @@ export class ServerTime {
   }
 }
 
-/** An old sample is worth less, for clocks drift; one that contradicts it means that a clock was set. */
+/** An old sample is worth less, because clocks drift; a contradicting one means that a clock was set. */
 function isBetter(sample: Sample, best: Sample): boolean {
   const agedMs = best.errorMs + (sample.takenMs - best.takenMs) * limits.clockDriftMax;
   if (sample.errorMs <= agedMs) return true;

@@ -5,20 +5,20 @@ import type { Logger } from "../../ports/logger.ts";
 import type { ServerTime } from "./server-time.ts";
 
 /**
- * Compares the agent's clock with the server's during one session, by Welcome and the answers to
- * heartbeats, and says so when they differ: in the log, and to a server that wants to hear it.
+ * Compares the agent's clock with the server's during one session, by Welcome and the answers to heartbeats, and reports a difference: in
+ * the log, and to a server that asks for it.
  */
 export class SessionClocks {
   readonly #serverTime: ServerTime;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Tells the server how far this clock is ahead; 0: it is right again. */
+  /** Reports to the server how far this clock is ahead; 0: it is right again. */
   readonly #tell: (aheadMs: number) => void;
   readonly #helloMs: number;
-  /** Heartbeats without an answer; each gets one, in order. */
+  /** Heartbeats without an answer; the server answers each, in order. */
   #beatsMs: number[] = [];
   #wantsClock = false;
-  #toldMs = 0;
+  #reportedMs = 0;
 
   constructor(options: {
     readonly serverTime: ServerTime;
@@ -33,7 +33,7 @@ export class SessionClocks {
     this.#helloMs = steadyMs(options.clock);
   }
 
-  /** `serverTimeMs` 0: the server does not say. */
+  /** `serverTimeMs` 0: the server does not send it. */
   welcomed(serverTimeMs: number, wantsClock: boolean): void {
     this.#wantsClock = wantsClock;
     this.#compare(this.#helloMs, serverTimeMs);
@@ -41,7 +41,7 @@ export class SessionClocks {
 
   heartbeatSent(): void {
     this.#beatsMs.push(steadyMs(this.#clock));
-    // Of a server that answers none.
+    // For a server that answers none.
     if (this.#beatsMs.length > limits.heartbeatsUnansweredMax) this.#beatsMs.shift();
   }
 
@@ -54,20 +54,20 @@ export class SessionClocks {
     if (!(serverTimeMs > 0)) return;
     this.#serverTime.answered(sentMs, serverTimeMs);
     const aheadMs = this.#serverTime.wrongByMs ?? 0;
-    const isNews = aheadMs === 0 ? this.#toldMs !== 0 : this.#hasMoved(aheadMs);
+    const isNews = aheadMs === 0 ? this.#reportedMs !== 0 : this.#hasMoved(aheadMs);
     if (!isNews) return;
-    this.#toldMs = aheadMs;
+    this.#reportedMs = aheadMs;
     if (aheadMs === 0) this.#logger.info({}, "this machine's clock agrees with the server's again");
     else {
       const text =
         `this machine's clock is ${aheadMs > 0 ? "ahead of" : "behind"} the server's; ` +
-        "times are shifted by as much, set it right (e.g. by chrony)";
+        "reported times are corrected; synchronise the clock (e.g. with chrony)";
       this.#logger.warn({ clockOffsetMs: aheadMs }, text);
     }
     if (this.#wantsClock) this.#tell(aheadMs);
   }
 
   #hasMoved(aheadMs: number): boolean {
-    return Math.abs(aheadMs - this.#toldMs) > limits.clockOffsetMsMax;
+    return Math.abs(aheadMs - this.#reportedMs) > limits.clockOffsetMsMax;
   }
 }

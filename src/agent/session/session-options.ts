@@ -7,14 +7,14 @@ import type { KnownRuns } from "./known-runs.ts";
 import type { ConnectLink } from "../link/link.ts";
 import type { ServerTime } from "./server-time.ts";
 
-/** Whether the agent can start anything. */
+/** Whether the agent can start processes. */
 export interface SessionHealth {
   readonly sickness: string | undefined;
 }
 
 export type SessionEnd =
   | { readonly kind: "lost"; readonly reason: string; readonly wasWelcomed: boolean }
-  | { readonly kind: "refused"; readonly reason: string }; // dialling again will not help
+  | { readonly kind: "refused"; readonly reason: string }; // another connection will not help
 
 export interface SessionOptions {
   readonly facts: AgentFacts;

@@ -33,10 +33,10 @@ import { WorkQueue } from "./work-queue.ts";
 /**
  * One stream to the server, from Hello to its end.
  *
- *   greeting --Welcome--> open --close, silence, nonsense, Goodbye--> over
+ *   greeting --Welcome--> open --close, silence, invalid message, Goodbye--> over
  *
- * Nothing is reported and nothing started before Welcome. After the end nothing is sent, and work
- * that was still queued is dropped: the next Hello does not name it, so the server sends it again.
+ * The agent reports and starts nothing before Welcome. After the end it sends nothing, and drops starts that were still queued: the next
+ * Hello does not name it, so the server sends it again.
  */
 export class ServerSession {
   readonly #options: SessionOptions;
@@ -102,7 +102,7 @@ export class ServerSession {
     this.#sendHello();
   }
 
-  /** Passes a run's news on; before Welcome it waits with everything else that is known. */
+  /** Passes on a report of a run; before Welcome it waits with everything else that is known. */
   report(key: string, reported: Reported): void {
     if (this.#phase !== "open") return;
     this.#noteBegun(reported.id, key);
@@ -114,7 +114,7 @@ export class ServerSession {
     next?.begin();
   }
 
-  /** Passes on how far a run is; before Welcome it waits. */
+  /** Passes on the progress of a run; before Welcome it waits. */
   progressed(key: string, run: RunProgress): void {
     if (this.#phase === "open") this.#tellers.progress.changed(key, run);
   }
@@ -126,7 +126,7 @@ export class ServerSession {
     this.#specs.unqueue(id);
   }
 
-  /** The held run that begins in the place of one that has ended. */
+  /** The held run that begins in the slot of an ended one. */
   #nextAfter(key: string, { id, report }: Reported): HeldStart | undefined {
     if (report.kind !== "ended" || !this.#begun.delete(key) || !makesRoom(report.end)) {
       return undefined;
@@ -144,7 +144,7 @@ export class ServerSession {
     this.#send({ case: "facts", value: { json } });
   }
 
-  /** Says whether anything can be started, if the server knows otherwise; before Welcome it waits. */
+  /** Reports whether the agent can start processes, if that changed since the last message; before Welcome it waits. */
   tellHealth(): void {
     const { sickness } = this.#options.health;
     if (this.#phase !== "open" || !this.#wantsHealth || sickness === this.#sickness) return;
@@ -162,7 +162,7 @@ export class ServerSession {
     if (this.#phase === "open") this.#tellers.room.tellSoon();
   }
 
-  /** Ends it from our side; onEnd is not called. */
+  /** Ends the session from this side; does not call onEnd. */
   close(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
@@ -187,12 +187,12 @@ export class ServerSession {
     this.#end({ kind: "lost", reason, wasWelcomed: this.#phase === "open" });
   }
 
-  /** On a thin link Hello may take long to arrive: while bytes come, so may Welcome. */
+  /** On a thin link Hello may take long to arrive: while bytes arrive, Welcome may take long too. */
   #awaitWelcome(bytesBefore = 0, leftMs: number = limits.greetingMsMax): void {
     this.#cancelGreeting = this.#options.clock.after(limits.helloTimeoutMs, () => {
       const bytes = this.#link.bytesReceived?.() ?? 0;
       const isOver = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
-      if (isOver) this.#lose("no Welcome in time");
+      if (isOver) this.#lose("the server did not answer Hello in time");
       else this.#awaitWelcome(bytes, leftMs - limits.helloTimeoutMs);
     });
   }
@@ -218,9 +218,10 @@ export class ServerSession {
     try {
       this.#handle(message.message);
     } catch (error) {
-      // Whatever the server sent, an agent with work to look after does not die of it.
-      this.#options.logger.warn({ error: describeChain(error) }, "the server sent nonsense");
-      this.#lose(`nonsense from the server: ${describeChain(error)}`);
+      // Whatever the server sends must not end an agent that has runs.
+      const why = describeChain(error);
+      this.#options.logger.warn({ error: why }, "the server sent an invalid message");
+      this.#lose(`invalid message from the server: ${why}`);
     }
   }
 
@@ -245,11 +246,11 @@ export class ServerSession {
         return this.#outputs.serve(message.value);
       case "attachment":
         return this.#attachments.serve(message.value);
-      case "heartbeat": // without an interval: of an older server
+      case "heartbeat": // without an interval: from an older server
         this.#clocks.heartbeatAnswered(message.value.serverTimeMs);
         if (message.value.intervalMs > 0) this.#liveness.setInterval(message.value.intervalMs);
         return undefined;
-      case undefined: // of a newer server: not for us
+      case undefined: // from a newer server: ignored
         return undefined;
     }
   }
@@ -351,7 +352,7 @@ export class ServerSession {
     return toRunRequest(spec, id, { node, cluster }, shareWattSeconds);
   }
 
-  /** A start that has not begun ends here: the executor never hears of it. */
+  /** A start that has not begun ends here: the executor never receives it. */
   #stop(id: RunId): void {
     const key = runKey(id);
     const stopped = (): void => {

@@ -2,8 +2,8 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /**
- * Starts and stops of one session, in slices: heartbeats and acknowledgements must not wait for
- * thousands of them. Stops overtake starts, and a start that still waits here can be withdrawn.
+ * Starts and stops of one session, in slices: heartbeats and acknowledgements must not wait for thousands of them. Stops overtake starts,
+ * and a queued start can be withdrawn.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class WorkQueue {
     if (this.#resume === undefined) this.#run();
   }
 
-  /** Removes a start that has not begun. False: there is none of that key. */
+  /** Removes a start that has not begun. False: there is no start with that key. */
   withdraw(key: string): boolean {
     return this.#starts.delete(key);
   }

@@ -12,7 +12,7 @@ export const run = (jobId: number, index = 0, attempt = 1): RunId => ({ jobId, i
 export const wire = (id: RunId) => ({ job: id.jobId, index: id.index, attempt: id.attempt });
 export const random: Random = { fraction: () => 0.5, token: () => "" };
 
-/** An agent on a clock turned by hand, between an executor and a server that do what the test says. */
+/** An agent on a fake clock, between an executor and a server that the test controls. */
 export class AgentBed {
   clock = new FakeClock();
   executor = new FakeExecutor();
@@ -49,7 +49,7 @@ export class AgentBed {
     );
   }
 
-  /** Starts it, and the server says Welcome. */
+  /** Starts the agent, and the server sends Welcome. */
   async welcomed(options: Partial<AgentOptions> = {}): Promise<void> {
     this.start(options);
     this.server.last.welcome();
@@ -62,7 +62,7 @@ export class AgentBed {
   }
 }
 
-/** A new bed for each test; in the end the agent stops and no timer is left. */
+/** A new bed for each test; at the end the agent stops and no timer is left. */
 export function useAgentBed(): AgentBed {
   const bed = new AgentBed();
   beforeEach(() => void Object.assign(bed, new AgentBed()));

@@ -1,4 +1,4 @@
-import type { ToldProgress } from "../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../core/model/job/task-progress.ts";
 import { AppError } from "../../lib/errors.ts";
 import type {
   AheadRuns,
@@ -16,21 +16,21 @@ export class FakeExecutor implements Executor {
   readonly started: RunRequest[] = [];
   readonly stopped: RunId[] = [];
   readonly forgotten: string[] = [];
-  /** Why probes fail; undefined: they do not. */
+  /** Why probes fail; undefined: they succeed. */
   sickness: string | undefined = undefined;
   probes = 0;
   /** Started runs are queued until a test reports them. */
   hasQueue = false;
   readonly inQueue: RunId[] = [];
-  /** Begins held runs itself, if a test says so. */
+  /** Begins held runs itself, if a test enables that. */
   ahead?: AheadRuns;
   read: (id: RunId, options: { readonly offset: number }) => Promise<OutputPart> = () =>
     Promise.reject(new AppError("not_found", "no output"));
   readonly #runs = new Map<string, { readonly id: RunId; readonly report: RunReport }>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
 
-  /** A run says how far it is. */
-  progress: (id: RunId, progress: ToldProgress) => void = () => undefined;
+  /** A run reports progress. */
+  progress: (id: RunId, progress: ReportedProgress) => void = () => undefined;
 
   start(request: RunRequest): void {
     if (this.#runs.has(runKey(request.id))) return;
@@ -71,7 +71,7 @@ export class FakeExecutor implements Executor {
     this.#listener = listener;
   }
 
-  onProgress(listener: (id: RunId, progress: ToldProgress) => void): void {
+  onProgress(listener: (id: RunId, progress: ReportedProgress) => void): void {
     this.progress = listener;
   }
 

@@ -34,11 +34,11 @@ interface MessageByCase {
   readonly power: AgentPower;
 }
 
-/** One dialled link, seen from the other end. */
+/** One link, seen from the server's end. */
 export class FakeLink {
   readonly received: AgentMessage["message"][] = [];
   isClosed = false;
-  /** As the transport counts them. */
+  /** Counted by the transport. */
   bytesSent = 0;
   readonly #events: LinkEvents;
 
@@ -80,7 +80,7 @@ export class FakeLink {
   }
 }
 
-/** Takes every dial, in order. */
+/** Accepts every connection, in order. */
 export class FakeServer {
   readonly links: FakeLink[] = [];
 

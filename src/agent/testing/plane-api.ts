@@ -10,7 +10,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Operations } from "../../server/operations/operations.ts";
 import type { ClusterApi } from "../cluster/register.ts";
 
-/** The API of a real control plane without the wire between, and a list of the changes made through it. */
+/** The API of a real control plane without a network, and a list of the changes made through it. */
 export class PlaneApi {
   /** "register", "update", "add os", "remove os", "state nodes_free=1". */
   readonly changes: string[] = [];

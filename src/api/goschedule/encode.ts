@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { GoScheduleState, WorkerState } from "./task-state.ts";
 
-/** Numbers of fields in scheduler.proto. */
+/** Field numbers of scheduler.proto. */
 const TASK = {
   id: 1,
   cmd: 2,
@@ -15,7 +15,7 @@ const TASK = {
 const WORKER = { id: 1, address: 2, state: 3, ntasks: 4 };
 const ROWS = 1;
 
-/** What a row of this many bytes takes in a list. */
+/** The bytes that a row of this size takes in a list. */
 export const bytesInList = (length: number): number => header(length).length + length;
 
 export interface GoScheduleTask {
@@ -26,7 +26,7 @@ export interface GoScheduleTask {
   readonly workerError: string;
 }
 
-/** A Task, to which its outputs may be added. Lists are long: each row is written once. */
+/** A Task, to which its outputs may be added. Lists are long, so each row is written once. */
 export function encodeTask({
   id,
   command,
@@ -38,7 +38,7 @@ export function encodeTask({
   const [cmd = "", ...parameters] = command;
   text(writer, TASK.id, id);
   text(writer, TASK.cmd, cmd);
-  // An empty one is an argument like others.
+  // An empty argument counts as one.
   for (const each of parameters) writer.tag(TASK.parameters, WireType.LengthDelimited).string(each);
   text(writer, TASK.state, state);
   text(writer, TASK.workerId, workerId);

@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/access/principal.ts";
 import type { Operations } from "../../server/operations/operations.ts";
 
-/** What this door asks of Busbar, for whoever calls. */
+/** The operations that this door uses, by principal. */
 export interface GoScheduleAccess {
   as(principal: Principal): GoScheduleOperations;
 }

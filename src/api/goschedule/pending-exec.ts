@@ -50,10 +50,10 @@ export class PendingExec {
   }
 }
 
-/** Of a tag and a length on the wire. */
+/** The bytes of a tag and a length on the wire. */
 const FIELD_BYTES = 6;
 
-/** How large its message is. Throws when a worker could not take it: it would drop its link. */
+/** The size of its message. Throws when a worker could not accept it: it would drop its link. */
 export function sizeOfExec(argv: readonly string[]): number {
   if (argv[0] === undefined || argv[0] === "") throw invalid("argv", "names no program");
   let sizeBytes = limits.goScheduleIdLengthMax;

@@ -8,8 +8,8 @@ import type { GoScheduleOperations } from "./operations.ts";
 type Asked = Pick<Task, "cmd" | "parameters">;
 
 /**
- * Takes all tasks or none, one job each, and answers a TaskList in the same order. They are taken
- * though no worker is there yet: schedctl has no way to ask again later.
+ * Accepts all tasks or none, one job each, and answers with a TaskList in the same order. Accepts them even while no worker is connected:
+ * schedctl cannot retry later.
  */
 export async function schedule(
   operations: Pick<GoScheduleOperations, "submitJobs">,
@@ -52,7 +52,7 @@ const theirs = (field: string): string =>
     .replace(/\.command\[(\d+)\]$/, (_, at: string) => `.parameters[${Number(at) - 1}]`)
     .replace(/\.command$/, ".parameters");
 
-/** With what they run, as far as that fits what clients take: schedctl looks only at the ids. */
+/** With their commands, as far as clients accept the size: schedctl reads only the ids. */
 function answer(tasks: readonly Asked[], ids: readonly string[]): Buffer {
   const rowOf = (id: string, command: readonly string[]): Uint8Array =>
     encodeTask({ id, command, state: "pending", workerId: "", workerError: "" });

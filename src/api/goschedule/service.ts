@@ -23,7 +23,7 @@ import type { LinkSettings } from "./worker-link.ts";
 import { Workers, type WorkersOptions } from "./workers.ts";
 
 export interface GoScheduleSettings extends LinkSettings {
-  /** Of tasks that come by Schedule; undefined: none. */
+  /** The time limit of tasks that come by Schedule; undefined: none. */
   readonly timeLimitMs?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface GoScheduleOptions extends WorkersOptions {
   readonly traffic?: Traffic | undefined;
 }
 
-/** go-schedule's service, for its workers and for schedctl, both as they are. */
+/** go-schedule's service, for its unmodified workers and schedctl. */
 export function goScheduleService(options: GoScheduleOptions): GrpcService {
   const { logger, traffic, settings, previews, clock } = options;
   const by = ({ principal }: CallContext): GoScheduleOperations => options.operations.as(principal);

@@ -36,7 +36,7 @@ describe("a task that failed is", () => {
   }
 });
 
-test("a node that is drained or unhealthy is connected all the same", () => {
+test("a drained or unhealthy node counts as connected", () => {
   expect(workerStateOf).toEqual({
     connected: "connected",
     draining: "connected",

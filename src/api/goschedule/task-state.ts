@@ -3,16 +3,16 @@ import type { TaskFailure } from "../../core/model/job/task.ts";
 import type { TaskStateName } from "../../core/model/progress.ts";
 import type { NewestTaskView } from "../../server/views/views.ts";
 
-/** The four words go-schedule knows of a task. Its clients compare them as strings. */
+/** The four words that go-schedule has for a task. Its clients compare them as strings. */
 export type GoScheduleState = "pending" | "scheduled" | "done" | "dead";
 
-/** Total by type: a new state of ours does not compile until go-schedule has a word for it. */
+/** Exhaustive by type: a new state does not compile until go-schedule has a word for it. */
 const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, GoScheduleState>> = {
   pending: "pending",
   waiting: "pending",
   offered: "pending",
   accepted: "scheduled",
-  held: "pending", // it has not begun, and may yet begin elsewhere
+  held: "pending", // it has not begun, and may still begin elsewhere
   assigned: "scheduled",
   running: "scheduled",
   stopping: "scheduled",
@@ -23,9 +23,8 @@ const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, GoScheduleState
 };
 
 /**
- * Done is a task that ended by itself with any result: the old system says so of every exit code and of
- * missing programs. Dead is a task that the scheduler gave up, or that ran into its time limit, like one
- * that outlived dead_timeout.
+ * Done is a task that ended by itself with any result: the old system uses it for every exit code and for missing programs. Dead is a task
+ * that the scheduler gave up, or that exceeded its time limit, like one that outlived dead_timeout.
  */
 const OF_FAILURE: Readonly<Record<TaskFailure["kind"], GoScheduleState>> = {
   exited: "done",

@@ -36,7 +36,7 @@ describe("the beginning of an output", () => {
   });
 });
 
-test("a text is cut between characters, and stays whole where it fits", () => {
+test("a text is truncated between characters, and stays complete where it fits", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 0, max: 50 }), (text, max) => {
       const cut = cutText(text, max);

@@ -1,8 +1,8 @@
 import { visible } from "../../core/model/texts.ts";
 
-/** What schedctl shows of each output. */
+/** The bytes of each output that schedctl shows. */
 export const PREVIEW_BYTES = 20;
-/** So much of an output is looked at: the cut may be inside a character. */
+/** The bytes of an output to look at: the cut may be inside a character. */
 export const START_BYTES = PREVIEW_BYTES + 4;
 
 /** The beginning of a text, never cut inside a character. */
@@ -15,8 +15,8 @@ export function cutText(text: string, bytesMax: number): string {
 }
 
 /**
- * The beginning of an output, for a cell of schedctl's table, which prints it as it is: line ends and
- * tabs become blanks, other controls signs, and bytes that are no text U+FFFD.
+ * The beginning of an output, for a cell of schedctl's table, which prints it unchanged: line ends and tabs become blanks, other control
+ * characters become symbols, and invalid bytes U+FFFD.
  */
 export function previewOf(output: Uint8Array): string {
   const some = Buffer.from(output.subarray(0, START_BYTES)).toString();

@@ -15,7 +15,7 @@ import { PendingExec, sizeOfExec } from "./pending-exec.ts";
 import { silentFor } from "./status.ts";
 
 export interface LinkSettings {
-  /** Workers leave when they are asked nothing for a while: theirs is 10 s if not set otherwise. */
+  /** Workers disconnect when they receive no request for a while: by default 10 s. */
   readonly pingMs: number;
   /** After this time without a message the server gives a worker up. */
   readonly silenceMs: number;
@@ -34,7 +34,7 @@ const ID_BYTES = 16;
  *
  * - Ids of requests are new each time and cannot be guessed: only the worker that received one knows it.
  * - A worker may acknowledge after it has reported the end, or answer a request that has timed out:
- *   that is a sign of life and nothing else.
+ *   that is only a sign of life.
  */
 export class WorkerLink implements RemoteShell {
   readonly id: string;
@@ -42,7 +42,7 @@ export class WorkerLink implements RemoteShell {
   readonly #peer: BidiPeer<MgmtReq>;
   readonly #parts: LinkParts;
   readonly #execs = new Map<string, PendingExec>();
-  /** Of execs that were sent and not acknowledged. */
+  /** Bytes of execs that were sent and not acknowledged. */
   #untakenBytes = 0;
   /** A ping under way; all callers meanwhile share it. */
   #awaited: { readonly id: string; readonly tell: (isThere: boolean) => void } | undefined;
@@ -71,8 +71,8 @@ export class WorkerLink implements RemoteShell {
     const { clock, random } = this.#parts;
     const id = random.token(ID_BYTES);
     const onTimeout = (): void => {
-      const text = `worker ${this.id} told no end within ${options.timeoutMs} ms`;
-      this.#forget(id)?.reject(new AppError("unavailable", text));
+      const text = `worker ${this.id} reported no end within ${options.timeoutMs} ms`;
+      this.#takeOut(id)?.reject(new AppError("unavailable", text));
     };
     const exec = new PendingExec({ id, sizeBytes }, options, { clock, onTimeout });
     this.#execs.set(id, exec);
@@ -88,10 +88,10 @@ export class WorkerLink implements RemoteShell {
 
   close(reason: AppError): void {
     this.#reason ??= reason;
-    this.#peer.fail(reason); // by which it is over
+    this.#peer.fail(reason); // this ends the link
   }
 
-  /** What the worker answered. */
+  /** The worker's answer. */
   received({ id }: WorkerRsp): void {
     this.#heard();
     if (this.#awaited?.id === id) this.#awaited.tell(true);
@@ -101,7 +101,7 @@ export class WorkerLink implements RemoteShell {
 
   /** The worker reported the end of an exec; false: it is not pending. */
   ended(id: string, executed: Executed): boolean {
-    const exec = this.#forget(id);
+    const exec = this.#takeOut(id);
     if (exec === undefined) return false;
     this.#heard();
     exec.resolve(executed);
@@ -114,7 +114,7 @@ export class WorkerLink implements RemoteShell {
     this.#cancelPing();
     this.#cancelSilence();
     const cause = this.#reason;
-    const error = new AppError("unavailable", `worker ${this.id} is gone`, { cause });
+    const error = new AppError("unavailable", `worker ${this.id} has disconnected`, { cause });
     this.#awaited?.tell(false);
     for (const exec of this.#execs.values()) exec.reject(error);
     this.#execs.clear();
@@ -122,15 +122,16 @@ export class WorkerLink implements RemoteShell {
   }
 
   #checkRoom(sizeBytes: number): void {
-    if (this.closed.aborted) throw new AppError("unavailable", `worker ${this.id} is gone`);
+    if (this.closed.aborted)
+      throw new AppError("unavailable", `worker ${this.id} has disconnected`);
     const { goScheduleExecsMax, goScheduleUntakenBytesMax } = limits;
     if (this.#execs.size < goScheduleExecsMax) {
       if (this.#untakenBytes + sizeBytes <= goScheduleUntakenBytesMax) return;
     }
-    throw new AppError("exhausted", `too much is under way to worker ${this.id}`);
+    throw new AppError("exhausted", `too much data is queued for worker ${this.id}`);
   }
 
-  #forget(id: string): PendingExec | undefined {
+  #takeOut(id: string): PendingExec | undefined {
     const exec = this.#execs.get(id);
     if (exec === undefined) return undefined;
     this.#execs.delete(id);

@@ -76,7 +76,7 @@ function watched<Value>(promise: Promise<Value>): { value?: Value; error?: unkno
   );
   return seen;
 }
-/** What the worker said before has come: this goes the same way behind it. */
+/** Resolves when the worker's earlier messages have arrived: this one follows them on the same stream. */
 async function arrived(worker: Worker): Promise<void> {
   await worker.tell({ id: "nothing", workerId: "nobody" });
   await settle();
@@ -91,13 +91,13 @@ describe("registration", () => {
     expect(worker.asked).toEqual([]);
   });
 
-  test("any text that can be printed is a name, even none", async () => {
+  test("any printable text is a name, even the empty one", async () => {
     expect((await aWorker("")).shell.id).toBe("");
     expect((await aWorker("ein Rechner ☃")).shell.id).toBe("ein Rechner ☃");
   });
 
   test.each(["x".repeat(limits.goScheduleIdLengthMax + 1), "w\u001b[31m", "w\n1"])(
-    "too long a name, or one with controls, is refused: %j",
+    "a name that is too long, or has control characters, is refused: %j",
     async (name) => {
       const worker = openWorker(client);
       worker.say("", name);
@@ -105,7 +105,7 @@ describe("registration", () => {
     },
   );
 
-  test("a stream that says nothing ends as the old server ends it", async () => {
+  test("a stream without a first message ends as in the old server", async () => {
     const worker = openWorker(client);
     await eventually(() => clock.timers > 0, { what: "the stream is open" });
     clock.advance(SILENCE_MS);
@@ -113,7 +113,7 @@ describe("registration", () => {
     expect(shells).toEqual([]);
   });
 
-  test("of two with one name the first stays, and the second goes without an error", async () => {
+  test("of two with one name the first stays, and the second is closed without an error", async () => {
     const { shell } = await aWorker("same");
     const second = openWorker(client);
     second.say("", "same");
@@ -122,7 +122,7 @@ describe("registration", () => {
     expect(shell.closed.aborted).toBe(false);
   });
 
-  test("a name is free again when its worker is gone", async () => {
+  test("a name is free again when its worker has disconnected", async () => {
     const { worker, shell } = await aWorker("same");
     worker.leave();
     expect((await worker.ended).code).toBe(status.OK);
@@ -137,7 +137,7 @@ describe("registration", () => {
     expect(await worker.ended).toMatchObject({ code: status.UNAVAILABLE, details: "not today" });
   });
 
-  test("what attaching throws ends the stream, and leaves no worker behind", async () => {
+  test("an error while attaching ends the stream, and leaves no worker behind", async () => {
     attach = () => {
       throw new AppError("exhausted", "full");
     };
@@ -150,7 +150,7 @@ describe("registration", () => {
 });
 
 describe("life", () => {
-  test("a worker is pinged with another id each time, and lives while it answers", async () => {
+  test("a worker is pinged with a new id each time, and lives while it answers", async () => {
     const { worker, shell } = await aWorker();
     const ids = new Set<string>();
     for (let count = 1; count <= 8; count++) {
@@ -178,7 +178,7 @@ describe("life", () => {
     expect(await shell.isThere()).toBe(false);
   });
 
-  test("answers to nothing are signs of life, and end nothing", async () => {
+  test("unexpected answers are signs of life, and end nothing", async () => {
     const { worker, shell } = await aWorker();
     for (let turn = 0; turn < 4; turn++) {
       clock.advance(SILENCE_MS - 1);
@@ -189,7 +189,7 @@ describe("life", () => {
     expect(shell.closed.aborted).toBe(false);
   });
 
-  test("a worker that is cut off is gone at once", async () => {
+  test("a worker whose connection is cut is disconnected at once", async () => {
     const { worker, shell } = await aWorker();
     const running = failed(shell.exec(["sleep", "9"]));
     worker.cut();
@@ -197,7 +197,7 @@ describe("life", () => {
     expect(shell.closed.aborted).toBe(true);
   });
 
-  test("isThere asks, and takes only the answer to that", async () => {
+  test("isThere pings, and accepts only the answer to that ping", async () => {
     const { worker, shell } = await aWorker();
     const there = shell.isThere();
     expect(shell.isThere()).toBe(there);
@@ -214,7 +214,7 @@ describe("life", () => {
     expect(await late).toBe(false);
   });
 
-  test("a server that stops tells workers at once", async () => {
+  test("a server that stops notifies workers at once", async () => {
     const { worker, shell } = await aWorker();
     const closing = server.close();
     expect((await worker.ended).code).toBe(status.UNAVAILABLE);
@@ -224,13 +224,13 @@ describe("life", () => {
 });
 
 describe("exec", () => {
-  test("goes as it is, and ends when the worker tells", async () => {
+  test("goes unchanged, and ends when the worker reports it", async () => {
     const { worker, shell } = await aWorker();
     let accepted = 0;
     const executed = shell.exec(["sh", "-c", "echo ☃"], { onAccepted: () => accepted++ });
     const request = await worker.request(1);
     expect(request).toMatchObject({ method: "exec", params: ["sh", "-c", "echo ☃"] });
-    worker.say(request.id, "banana"); // whatever the text, and once
+    worker.say(request.id, "banana"); // whatever the text, and only once
     worker.say(request.id, "scheduled");
     await eventually(() => accepted > 0, { what: "it is accepted" });
     await worker.tell({ id: request.id, workerId: "w1", stdout: "☃\n", stderr: "err" });
@@ -252,7 +252,7 @@ describe("exec", () => {
     expect(worker.isOver()).toBe(false);
   });
 
-  test("only the worker that was asked can tell the end", async () => {
+  test("only the worker that received an exec can report its end", async () => {
     const first = await aWorker("a");
     const second = await aWorker("b");
     const seen = watched(first.shell.exec(["true"]));
@@ -267,7 +267,7 @@ describe("exec", () => {
     expect(seen.value).toEqual(out("truth"));
   });
 
-  test("20 MB of output come through", async () => {
+  test("20 MB of output arrive complete", async () => {
     const { worker, shell } = await aWorker();
     const executed = shell.exec(["yes"]);
     const { id } = await worker.request(1);
@@ -295,7 +295,7 @@ describe("exec", () => {
     ["4 MiB in all", ["echo", ...Array.from({ length: 33 }, () => "x".repeat(131_071))]],
   ];
   for (const [what, argv] of unsendable) {
-    test(`${what} is refused before anything is sent`, async () => {
+    test(`${what} is rejected before anything is sent`, async () => {
       const { worker, shell } = await aWorker();
       expect((await failed(shell.exec(argv))).code).toBe("invalid_argument");
       await settle();
@@ -304,7 +304,7 @@ describe("exec", () => {
     });
   }
 
-  test("the largest that a worker takes is sent", async () => {
+  test("the largest exec that a worker accepts is sent", async () => {
     const { worker, shell } = await aWorker();
     const argv = ["echo", ...Array.from({ length: 31 }, () => "x".repeat(131_071))];
     const executed = shell.exec(argv);
@@ -314,7 +314,7 @@ describe("exec", () => {
     await executed;
   });
 
-  test("too many at once are refused, until some have ended", async () => {
+  test("too many at once are rejected, until some have ended", async () => {
     const { worker, shell } = await aWorker();
     const all = Array.from({ length: limits.goScheduleExecsMax }, () => shell.exec(["true"]));
     expect((await failed(shell.exec(["true"]))).code).toBe("exhausted");
@@ -326,14 +326,14 @@ describe("exec", () => {
     await worker.request(all.length);
   });
 
-  test("too many bytes that no worker took are refused, until it takes them", async () => {
+  test("too many unacknowledged bytes are rejected, until the worker acknowledges them", async () => {
     const { worker, shell } = await aWorker();
     const large = ["echo", ...Array.from({ length: 31 }, () => "x".repeat(131_071))];
     const sent = Array.from({ length: 16 }, () => shell.exec(large));
     for (const each of sent) each.catch(() => undefined);
     expect((await failed(shell.exec(large))).code).toBe("exhausted");
     const { id } = await worker.request(16);
-    // Taken and ended, each told twice: there is room for one more, and not for two.
+    // Acknowledged and ended, each reported twice: there is space for one more, not for two.
     worker.say(id, "scheduled");
     worker.say(id, "scheduled");
     await settle();
@@ -344,7 +344,7 @@ describe("exec", () => {
     expect((await failed(shell.exec(large))).code).toBe("exhausted");
   });
 
-  test("a worker that does not answer holds up no other", async () => {
+  test("a worker that does not answer delays no other", async () => {
     const stuck = await aWorker("stuck");
     const quick = await aWorker("quick");
     for (let at = 0; at < 1_000; at++) stuck.shell.exec(["true"]).catch(() => undefined);

@@ -23,7 +23,7 @@ export class Workers {
     this.#options = options;
   }
 
-  /** A stream was opened; its first message says whose it is. */
+  /** A stream was opened; its first message names the worker. */
   connect(peer: BidiPeer<MgmtReq>): BidiReceiver<WorkerRsp> {
     const { clock, settings } = this.#options;
     let link: WorkerLink | undefined;
@@ -48,7 +48,10 @@ export class Workers {
    */
   ended({ id, workerId, stdout, stderr }: Task): void {
     if (this.#links.get(workerId)?.ended(id, { stdout, stderr }) === true) return;
-    this.#options.logger.debug({ worker: workerId, exec: id }, "an end that nobody waits for");
+    this.#options.logger.debug(
+      { worker: workerId, exec: id },
+      "the worker reported the end of an unknown command",
+    );
   }
 
   /** The connected worker keeps the name; the stream of the second one is closed without an error. */

@@ -41,7 +41,7 @@ function secureClient(address: string, own?: { readonly cert: string; readonly k
     own === undefined ? null : bytes(own.key),
     own === undefined ? null : bytes(own.cert),
   );
-  // An address is no name of a server: Node refuses to ask for one.
+  // An IP address is no server name: Node rejects it.
   const dialled = new Client(address.replace("127.0.0.1", "localhost"), ssl, {
     "grpc.enable_http_proxy": 0,
   });
@@ -64,7 +64,7 @@ test("one port answers with and without encryption", async () => {
   expect((await ask(plainClient(address))).$typeName).toBe(empty);
 });
 
-test("where an authority is named, callers with encryption need a certificate of it", async () => {
+test("with a configured authority, callers over TLS need its certificate", async () => {
   const address = await serve({ ca: true });
   expect((await ask(secureClient(address, client))).version).not.toBe("");
   const refused = await failure(ask(secureClient(address)));
@@ -85,7 +85,7 @@ async function startTunnel(address: string): Promise<string> {
   return `127.0.0.1:${(tunnel.address() as AddressInfo).port}`;
 }
 
-test("callers without TLS come through a tunnel that has a certificate", async () => {
+test("callers without TLS connect through a tunnel that has a certificate", async () => {
   const address = await serve({ ca: true, allowsPlaintext: false });
   expect((await ask(plainClient(await startTunnel(address)))).version).not.toBe("");
 });
@@ -96,7 +96,7 @@ test("plaintext is cut off where it is not allowed", async () => {
   expect((await failure(ask(plainClient(address)))).code).toBe(status.UNAVAILABLE);
 });
 
-test("a caller that connects and sends nothing, or nonsense, does not disturb others", async () => {
+test("a caller that connects and sends nothing, or garbage, does not disturb others", async () => {
   const address = await serve();
   const port = Number(address.split(":")[1]);
   for (const words of ["", "\x16nonsense", "\x00"]) {
@@ -106,7 +106,7 @@ test("a caller that connects and sends nothing, or nonsense, does not disturb ot
   expect((await ask(secureClient(address))).version).not.toBe("");
 });
 
-test("a key of another certificate is refused when the server starts", async () => {
+test("the server rejects a key of another certificate at its start", async () => {
   const tls = { cert: bytes(server.cert), key: bytes(client.key), ca: undefined };
   const starting = createGrpcServer({
     address: "127.0.0.1:0",

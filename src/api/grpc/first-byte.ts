@@ -8,7 +8,7 @@ import { limits } from "../../limits.ts";
 export interface TlsFiles {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Who signs for callers: with it, every caller needs a certificate. */
+  /** The authority of callers' certificates: with it, every caller needs one. */
   readonly ca: Buffer | undefined;
 }
 
@@ -16,8 +16,8 @@ export interface TlsFiles {
 const HANDSHAKE = 0x16;
 
 /**
- * Tells by its first byte whether a connection is encrypted. Some clients ask one question with
- * encryption and the next without, on the same port.
+ * Detects by the first byte whether a connection is encrypted. Some clients send one request with TLS and the next without, to the same
+ * port.
  */
 export const byFirstByte =
   (to: { readonly secure: (socket: Socket) => void; readonly plain: (socket: Socket) => void }) =>
@@ -41,7 +41,7 @@ export const byFirstByte =
     socket.once("readable", look);
   };
 
-/** Throws AppError when the files do not belong together. */
+/** Throws AppError when the files do not match. */
 export function secureOptions({ cert, key, ca }: TlsFiles): SecureServerOptions {
   const files = { cert, key, ...(ca === undefined ? {} : { ca }) };
   try {

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { LOCAL, type Principal } from "../../core/access/principal.ts";
 import { isLoopback } from "../../lib/address.ts";
 
-/** What a transport knows of a caller before the request is read. */
+/** The transport's data about a caller before the request is read. */
 export interface Arrival {
-  /** Without its port; undefined: the connection was gone before anybody looked. */
+  /** Without its port; undefined: the connection was already closed. */
   readonly address: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
@@ -13,8 +13,7 @@ export interface Arrival {
 export type Identify = (arrival: Arrival) => Principal;
 
 /**
- * While there are no users: by the address of the connection alone. A name that a caller gives itself
- * in a header would be written beside changes as if it were true.
+ * While there are no users: by the address of the connection alone. A name in a header would be recorded beside changes as if it were true.
  */
 export const byAddress: Identify = ({ address = "unknown" }) =>
   isLoopback(address) ? LOCAL : { kind: "network", address };

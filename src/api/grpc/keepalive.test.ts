@@ -51,7 +51,7 @@ test("a connection that sends something within the interval is never pinged", ()
 test("a quiet connection is pinged once an interval and stays when it answers", () => {
   const quiet = watched();
   vi.advanceTimersByTime(400_000);
-  expect(quiet.pings).toBe(10); // each look is a third of the interval after the one before
+  expect(quiet.pings).toBe(10); // each check is a third of the interval after the one before
   expect(quiet.destroyed).toBe(false);
 });
 
@@ -78,7 +78,7 @@ test("a connection that sends something before its answer is alive", () => {
   expect(thin.destroyed).toBe(true);
 });
 
-test("a connection that was closed is not looked at again", () => {
+test("a closed connection is not checked again", () => {
   const closed = watched();
   closed.emit("close");
   vi.advanceTimersByTime(300_000);

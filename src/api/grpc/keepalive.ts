@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import { socketOf } from "./connection-socket.ts";
 
 export interface KeepaliveTimes {
-  /** How long a connection may send nothing before it is asked for a sign of life. */
+  /** How long a connection may send nothing before the server pings it. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
 }
@@ -17,15 +17,14 @@ const LOOKS_PER_INTERVAL = 3;
 
 interface Heard {
   bytesRead: number;
-  /** How many looks ago something was received. */
+  /** How many checks ago something was received. */
   quietLooks: number;
   timeout: NodeJS.Timeout | undefined;
 }
 
 /**
- * Finds connections whose other end is gone without a word. One timer looks at all of them, and only
- * those that have sent nothing for a while are pinged. With
- * 10,000 agents there would be a timer and pings for each.
+ * Finds connections whose other end vanished silently. One timer checks all of them, and only those that have sent nothing for a while are
+ * pinged. Otherwise 10,000 agents would need a timer and pings each.
  */
 export class Keepalive {
   readonly #timeoutMs: number;
@@ -68,7 +67,7 @@ export class Keepalive {
     const bytesRead = socketOf(session)?.bytesRead;
     heard.timeout = setTimeout(() => {
       heard.timeout = undefined;
-      // Behind much else on a thin link the answer takes long; what comes before it is a sign of life.
+      // Behind other data on a thin link the answer takes long; data before it is a sign of life.
       if (socketOf(session)?.bytesRead === bytesRead) session.destroy();
     }, this.#timeoutMs).unref();
     if (!session.ping(answered)) answered();

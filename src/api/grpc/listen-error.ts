@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 
-/** What to tell someone whose address cannot be listened on; `flag` chooses another one. */
+/** The error for an address that cannot be listened on; `flag` chooses another one. */
 export function toListenError(error: unknown, address: string, flag: string): AppError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return new AppError("unavailable", `${address} ${whyNot(code)}; choose another with ${flag}`, {

@@ -6,7 +6,7 @@ import { listen } from "./listener.ts";
 
 const KEEPALIVE_TIMER = "02"; // of the column "tr" in /proc/net/tcp
 
-/** The kernel's timers of established connections whose local port it is. */
+/** The kernel's timers of established connections with this local port. */
 function timersOf(port: number): string[] {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1);
@@ -15,7 +15,7 @@ function timersOf(port: number): string[] {
   return ours.map((row) => row[5]?.split(":")[0] ?? "");
 }
 
-test("the kernel asks idle connections for a sign of life", async () => {
+test("the kernel probes idle connections", async () => {
   let accepted = 0;
   const listener = await listen({ address: "127.0.0.1:0", flag: "--grpc" }, () => accepted++);
   const port = Number(listener.address.split(":")[1]);

@@ -4,22 +4,22 @@ import { limits } from "../../limits.ts";
 import { toListenError } from "./listen-error.ts";
 
 export interface Listener {
-  /** Where it listens in fact: with the port that was free when 0 was asked for. */
+  /** The actual address: with the free port that was chosen for 0. */
   readonly address: string;
-  /** Takes no more connections; resolves when those there are have ended. */
+  /** Accepts no more connections; resolves when the existing ones have ended. */
   stop(): Promise<void>;
   /** Ends all connections at once. */
   destroyConnections(): void;
 }
 
-/** Where to listen, and the flag that says it. */
+/** The address to listen on, and its flag. */
 export interface ListenAt {
   readonly address: string;
   readonly flag: string;
 }
 
-// The kernel asks idle connections for a sign of life itself, at no cost to us: a machine that is
-// gone is noticed within 20 s, however rarely its agent sends heartbeats.
+// The kernel probes idle connections itself, at no cost to us: it detects a vanished machine within 20 s, however rarely its agent sends
+// heartbeats.
 const SOCKETS = {
   noDelay: true,
   keepAlive: true,
@@ -58,7 +58,7 @@ const bound = (
     listener.once("error", (error) => reject(toListenError(error, address, flag)));
     listener.listen({ ...at, backlog: limits.listenBacklogMax }, () => {
       listener.removeAllListeners("error");
-      // An accept that fails later (no more file descriptors) must not end the process.
+      // A later accept error (no more file descriptors) must not end the process.
       listener.on("error", () => undefined);
       resolve();
     });

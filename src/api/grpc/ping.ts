@@ -1,8 +1,8 @@
 import type { ServerHttp2Session } from "node:http2";
 
 /**
- * Whether the other end of a connection answers a ping in time. `connection` is that of a call's context; a
- * stream that has lost its connection has none that could answer.
+ * Whether the other end of a connection answers a ping in time. `connection` is that of a call's context; a stream that has lost its
+ * connection cannot answer.
  */
 export function answersPing(connection: object, timeoutMs: number): Promise<boolean> {
   const session = connection as Partial<ServerHttp2Session>;

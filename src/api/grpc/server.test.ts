@@ -32,7 +32,7 @@ async function serve(address = "127.0.0.1:0") {
   return server;
 }
 
-test("port 0 takes a free port and says which", async () => {
+test("port 0 takes a free port and returns it", async () => {
   const server = await serve();
   expect(server.address).toMatch(/^127\.0\.0\.1:[1-9]\d+$/);
   const client = connect(server.address);
@@ -50,7 +50,7 @@ test("it listens on IPv6 and names too", async () => {
   }
 });
 
-test("a taken port is an error that says which, and how to choose another", async () => {
+test("the error about a port in use names it, and says how to choose another", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   closers.push(() => new Promise((resolve) => void other.close(() => resolve())));
@@ -61,7 +61,7 @@ test("a taken port is an error that says which, and how to choose another", asyn
   });
 });
 
-test("an address of another machine or a wrong one is refused with its reason", async () => {
+test("an address of another machine or an invalid one is rejected with the reason", async () => {
   await expect(serve("192.0.2.1:0")).rejects.toThrow("is not an address of this machine");
   await expect(serve("7071")).rejects.toThrow('--grpc: "7071" is not an address with a port');
 });
@@ -74,7 +74,7 @@ test("after closing, the port is free again and closing again does nothing", asy
   expect(again.address).toBe(server.address);
 });
 
-test("a method that is not there is unimplemented", async () => {
+test("an unknown method is unimplemented", async () => {
   const server = await serve();
   const client = connect(server.address);
   closers.push(() => client.close());

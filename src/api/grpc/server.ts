@@ -33,25 +33,25 @@ import { withUserParts } from "./user-part/user-part-stream.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 
 export interface GrpcServerOptions {
-  /** Where to listen: "127.0.0.1:7071"; port 0 takes any that is free. */
+  /** The address to listen on: "127.0.0.1:7071"; port 0 takes any free one. */
   readonly address: string;
-  /** Which flag says so; left out: --grpc. */
+  /** The flag of the address; absent: --grpc. */
   readonly flag?: string;
   readonly services: readonly GrpcService[];
   /** Identifies callers; absent: by the address of the connection. */
   readonly identify?: Identify | undefined;
-  /** Left out: without encryption. */
+  /** Absent: without encryption. */
   readonly tls?: TlsFiles & {
-    /** Whether callers may also speak without it, on the same port. */
+    /** Whether callers may also connect without it, on the same port. */
     readonly allowsPlaintext: boolean;
   };
   /**
-   * Whether `:authority` may have a user part, which becomes Basic authentication. It costs each connection a second reader, and
-   * holds without encryption only.
+   * Whether `:authority` may have a user part, which becomes Basic authentication. It costs each connection a second parser, and works
+   * without encryption only.
    */
   readonly readsUserParts?: boolean;
   readonly logger: Logger;
-  /** Shared with other doors; left out: its own. */
+  /** Shared with other doors; absent: its own. */
   readonly memory?: CallMemory | undefined;
   /** How long streams may take to end before they are cut off. */
   readonly drainMs?: number;
@@ -60,9 +60,9 @@ export interface GrpcServerOptions {
 
 export interface GrpcServer {
   readonly address: string;
-  /** What health checks answer; serving from the start. */
+  /** The answer of health checks; serving from the start. */
   setServing(isServing: boolean): void;
-  /** Takes no more calls, lets calls finish, asks streams to end, and cuts off what does not. */
+  /** Accepts no more calls, lets calls finish, asks streams to end, and cuts off those that do not. */
   close(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ interface Serving {
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
 }
 
-/** What takes new connections. Throws AppError when certificates cannot be used. */
+/** Accepts new connections. Throws AppError when certificates are unusable. */
 function accepting(
   { tls, readsUserParts = false }: Pick<GrpcServerOptions, "tls" | "readsUserParts">,
   serving: Serving,
@@ -123,7 +123,7 @@ function accepting(
     return (socket) => plain.emit("connection", socket);
   }
   const secure = serve(createSecureServer({ ...HTTP2, ...secureOptions(tls) }));
-  // Tunnels that encrypt for programs without TLS agree on no protocol. There is only one here.
+  // Tunnels that encrypt for programs without TLS negotiate no protocol. This port has only one.
   secure.prependListener("secureConnection", (socket: TLSSocket) => {
     if (socket.alpnProtocol === false) socket.alpnProtocol = "h2";
   });
@@ -170,7 +170,7 @@ function servingOf({
       if (isKnown) serve(call);
     },
     session(session, socket) {
-      // Now: a closed connection has no address, and its earlier requests still get answers.
+      // Read now: a closed connection has no address, and its earlier requests still get answers.
       addresses.set(session, addressOf(`${socket.remoteAddress}:`));
       sessions.add(session);
       session.once("close", () => sessions.delete(session));
@@ -179,7 +179,7 @@ function servingOf({
   };
 }
 
-/** Undefined: it is no call, and refused. */
+/** Undefined: it is not a call, and rejected. */
 function openCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -194,7 +194,7 @@ function openCall(
   return new GrpcCall(stream, headers, memory);
 }
 
-/** Whether nothing was thrown; otherwise the call is refused. */
+/** Whether it threw nothing; otherwise the call is rejected. */
 function refusing(call: GrpcCall, run: () => void): boolean {
   try {
     run();

@@ -16,7 +16,7 @@ import { type GrpcStatus, toGrpcStatus } from "./status.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface StreamContext extends CallContext {
-  /** Aborts when the caller is gone or the server stops: a source must end then. */
+  /** Aborts when the caller has disconnected or the server stops: a source must end then. */
   readonly signal: AbortSignal;
 }
 
@@ -29,11 +29,11 @@ type Input<M extends AnyMethod> = MessageShape<M["input"]>;
 type Output<M extends AnyMethod> = MessageShape<M["output"]>;
 
 /**
- * What answers a method, by its kind. Refusals are thrown as AppError.
+ * The handler of a method, by its kind. Handlers throw AppError to reject a call.
  * - one answer: a promise of it.
  * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read; or
- *   frames that many calls share, pushed by whoever has them.
- * - both ways: see `Connect`.
+ *   frames that many calls share, pushed by their source.
+ * - bidirectional: see `Connect`.
  * - a stream of requests with one answer: the same, and the receiver sends the answer when the caller has
  *   finished, and closes.
  */
@@ -48,7 +48,7 @@ type Handler<M extends AnyMethod> = {
   readonly client_streaming: Connect<Input<M>, Output<M>>;
 }[M["methodKind"]];
 
-/** Total by type: a method of the proto does not compile until something answers it. */
+/** Exhaustive by type: a method of the proto does not compile until it has a handler. */
 export type Handlers<Service extends { readonly method: Record<string, AnyMethod> }> = {
   readonly [Name in keyof Service["method"]]: Handler<Service["method"][Name]>;
 };
@@ -56,34 +56,34 @@ export type Handlers<Service extends { readonly method: Record<string, AnyMethod
 /** Answers one call. */
 export type Serve = (call: GrpcCall) => void;
 
-/** What answers the calls of a service, and how its streams end when the server does. */
+/** The handler of the calls of a service, and how its streams end with the server. */
 export interface GrpcService {
   readonly descriptor: DescService;
   readonly byPath: ReadonlyMap<string, Serve>;
-  /** Asks every open stream to end with this error. Calls with one answer are left to finish. */
+  /** Asks every open stream to end with this error. Unary calls finish. */
   endStreams(reason: AppError): void;
 }
 
-/** What the handlers of all methods of one service share. */
+/** The context that the handlers of all methods of one service share. */
 export interface ServiceHost {
   readonly logger: Logger;
   readonly traffic: Traffic | undefined;
   /** One entry for each open stream: ends it. */
   readonly openStreams: Set<(reason: AppError) => void>;
-  /** Of a request and of an answer of this method, where there is one of each. */
+  /** The limits of a request and of an answer of this unary method. */
   readonly requestBytesMax: number;
   readonly answerBytesMax: number;
-  /** What a failed call answers. */
+  /** The status of a failed call. */
   readonly toStatus: (error: unknown) => GrpcStatus;
 }
 
-/** Methods whose messages may be as large as a document; those of all others are small. */
+/** Methods whose messages may be as large as a document; messages of all others are small. */
 interface LargeMessages<Name> {
   readonly requests: readonly Name[];
   readonly answers: readonly Name[];
 }
 
-/** A service of a generated descriptor, answered by our handlers. */
+/** A service of a generated descriptor, with our handlers. */
 export function defineService<
   Service extends DescService & { readonly method: Record<string, AnyMethod> },
 >(
@@ -93,9 +93,9 @@ export function defineService<
     readonly logger: Logger;
     readonly traffic?: Traffic | undefined;
     readonly large?: LargeMessages<keyof Service["method"]>;
-    /** Left out: as the native API does it. */
+    /** Absent: as in the native API. */
     readonly toStatus?: ServiceHost["toStatus"];
-    /** Of every caller, whatever its connection says: for wires with rules of their own. */
+    /** The principal of every caller, whatever its connection shows: for wires with their own rules. */
     readonly principal?: Principal;
   },
 ): GrpcService {
@@ -133,7 +133,7 @@ const servingAs =
     serve(call);
   };
 
-/** The handler's type follows from the method's kind, which only `Handlers` can tell. */
+/** The handler's type follows from the method's kind; only the type `Handlers` expresses that. */
 function implement(method: Method, handler: unknown, host: ServiceHost): Serve {
   switch (method.methodKind) {
     case "unary":

@@ -27,12 +27,12 @@ for (const [code, grpc] of Object.entries(codes) as [ErrorCode, status][]) {
   });
 }
 
-test("the field at fault goes along", () => {
+test("the error carries the wrong field", () => {
   const error = invalid("jobs[3].priority", "must be less");
   expect(toGrpcStatus(error).metadata["busbar-field"]).toBe("jobs[3].priority");
 });
 
-test("any other error than an AppError is an internal error, and no detail of it leaks", () => {
+test("any error other than an AppError is an internal error, and no detail of it leaks", () => {
   const error = new Error("password in /etc/shadow");
   expect(toGrpcStatus(error)).toMatchObject({ code: status.INTERNAL, details: "internal error" });
   const wrapped = new AppError("unavailable", "open store", { cause: error });
@@ -45,7 +45,7 @@ test("messages are bounded and never end in half a character", () => {
   expect(() => encodeURI(details)).not.toThrow();
 });
 
-test("a field that is no header is still told as far as possible", () => {
+test("a field that is no valid header is still sent as far as possible", () => {
   const { metadata } = toGrpcStatus(invalid("labels.zürich\n", "no"));
   expect(metadata["busbar-field"]).toBe("labels.z?rich?");
 });

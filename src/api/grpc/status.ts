@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { limits } from "../../limits.ts";
 
-/** Total by type: a new code does not compile until gRPC has a word for it. */
+/** Exhaustive by type: a new code does not compile until gRPC has one for it. */
 const CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: GRPC.INVALID_ARGUMENT,
   unprocessable: GRPC.INVALID_ARGUMENT,
@@ -19,13 +19,12 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
 };
 
 /**
- * Trailing metadata of a rejected call: Busbar's own code, because it has more codes than gRPC, and the
- * field at fault. Its presence tells an answer of Busbar from one that a library made up because no
- * server answered.
+ * Trailing metadata of a rejected call: Busbar's own code, because it has more codes than gRPC, and the wrong field. Its presence
+ * distinguishes an answer of Busbar from one that a library made because no server answered.
  */
 const CODE_KEY = "busbar-code";
 const FIELD_KEY = "busbar-field";
-/** Where a watch that ended can be resumed. */
+/** The revision to resume an ended watch from. */
 const REVISION_KEY = "busbar-revision";
 
 export interface GrpcStatus {
@@ -34,7 +33,7 @@ export interface GrpcStatus {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What a failed call answers. Only the message goes out: causes and stacks are for the log. */
+/** The status of a failed call. Only the message is sent: causes and stacks are for the log. */
 export function toGrpcStatus(error: unknown): GrpcStatus {
   const known = AppError.from(error, "internal error");
   const metadata: Record<string, string> = { [CODE_KEY]: known.code };
@@ -43,14 +42,11 @@ export function toGrpcStatus(error: unknown): GrpcStatus {
   return { code: CODES[known.code], details: toMessage(known), metadata };
 }
 
-/**
- * Bounded, because messages quote what callers sent, and without halves of characters, which no
- * trailer can hold.
- */
+/** Bounded, because messages quote input of callers, and without half characters, which no trailer can contain. */
 export function toMessage({ message }: AppError): string {
   const { errorMessageCharsMax: max } = limits;
   return (message.length > max ? `${message.slice(0, max)}…` : message).toWellFormed();
 }
 
-/** Metadata takes printable ASCII only, and field names may hold whatever a caller wrote. */
+/** Metadata allows printable ASCII only, and field names may contain anything that a caller wrote. */
 const toHeader = (text: string): string => text.slice(0, 256).replace(/[^\x20-\x7e]/g, "?");

@@ -5,13 +5,13 @@ const BOUNDS_MS = [1, 5, 25, 100, 500, 2_500, 10_000];
 
 export interface MethodTraffic {
   readonly door: "grpc" | "http";
-  /** "SubmitJobs", or "POST /v1/jobs": never a path as a caller wrote it, because these are unbounded. */
+  /** "SubmitJobs", or "POST /v1/jobs": never a caller's path, because these are unbounded. */
   readonly method: string;
   readonly calls: ReadonlyMap<ErrorCode | "ok", number>;
   readonly times: Histogram;
 }
 
-/** Counts calls over every door; cheap enough for each of them. */
+/** Counts calls of every door; cheap enough for each of them. */
 export interface Traffic {
   record(
     door: MethodTraffic["door"],

@@ -52,7 +52,7 @@ const submit = () => call(client, method.submitJobs, { jobs, allowUnsatisfiable:
 describe("a principal without permission", () => {
   beforeEach(() => void (identify = () => ANONYMOUS));
 
-  test("is refused over gRPC, be it one answer or a stream", async () => {
+  test("is rejected over gRPC, for unary calls and streams", async () => {
     const refusals = [
       submit(),
       call(client, method.listNodes),
@@ -71,7 +71,7 @@ describe("a principal without permission", () => {
     expect((await plane.operations.countJobs()).jobs.pending).toBe(0);
   });
 
-  test("is refused over REST", async () => {
+  test("is rejected over REST", async () => {
     const answers = await Promise.all([
       http.send("POST", "/v1/jobs", { command: ["true"] }),
       http.get("/v1/nodes"),
@@ -84,12 +84,12 @@ describe("a principal without permission", () => {
       answers.map(() => [403, "permission_denied"]),
     );
     expect(answers[0]?.error?.message).toBe(
-      "anonymous lacks the permission jobs.submit, which admin, submitter, go-schedule, rik, user have",
+      "anonymous lacks the permission jobs.submit, which the roles admin, submitter, go-schedule, rik, user have",
     );
     expect((await http.get("/readyz")).status).toBe(200);
   });
 
-  test("connects no agent", async () => {
+  test("cannot connect an agent", async () => {
     const session = openBidi(client, Agents.method.session);
     session.on("data", () => undefined);
     const ended = new Promise<{ code: number }>((resolve) => session.once("error", resolve));
@@ -100,7 +100,7 @@ describe("a principal without permission", () => {
   });
 });
 
-test("who cannot be identified is refused", async () => {
+test("a caller that cannot be identified is rejected", async () => {
   identify = () => {
     throw new AppError("permission_denied", "no such token");
   };
@@ -122,7 +122,7 @@ test("changes name their principals", async () => {
   expect(listed.map(({ submittedBy }) => submittedBy)).toEqual(["address:10.0.0.5", "local"]);
 });
 
-test("a caller is known by its address, whatever its headers say", () => {
+test("a caller is identified by its address, whatever its headers contain", () => {
   const headers = { authorization: "Bearer admin", "x-user": "root", "x-forwarded-for": "::1" };
   const cases: readonly [string | undefined, Principal][] = [
     ["127.0.0.1", LOCAL],

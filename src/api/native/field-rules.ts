@@ -40,7 +40,7 @@ const progress: Readonly<Record<string, Rule>> = {
 };
 const states: Rule = { items: { enum: jobStateNames } };
 
-/** Changes that can be made only if a row has a revision. */
+/** Changes that may require a certain revision of a row. */
 const CONDITIONAL = [
   "RegisterClusterRequest",
   "DeleteClusterRequest",
@@ -160,10 +160,7 @@ const RULES: Readonly<Record<string, MessageRules>> = {
   },
 };
 
-/**
- * The core's rules by the message and field of the wire that they hold for. Documents show them; what
- * checks them is the core.
- */
+/** The core's rules by the message and field of the wire that they apply to. Documents show them; the core checks them. */
 export const FIELD_RULES: Readonly<Record<string, MessageRules>> = {
   ...RULES,
   ...Object.fromEntries(

@@ -4,7 +4,7 @@ import { State } from "../../gen/busbar/v1/busbar_pb.ts";
 import { invalid } from "../../lib/errors.ts";
 import { nearest } from "../../lib/nearest.ts";
 
-/** Total by type: a new state does not compile until the wire has a number for it. */
+/** Exhaustive by type: a new state does not compile until the wire has a number for it. */
 export const stateOf: Readonly<Record<TaskStateName, State>> = {
   pending: State.PENDING,
   waiting: State.WAITING,
@@ -21,7 +21,7 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   held: State.HELD,
 };
 
-// Records, because they are total by type and lists are not.
+// Records, because they are exhaustive by type and lists are not.
 const JOB_STATES: Readonly<Record<JobStateName, true>> = {
   pending: true,
   accepted: true,
@@ -55,7 +55,7 @@ export function fromTaskState(state: State, field: string): TaskStateName {
 export function fromJobState(state: State, field: string): JobStateName {
   const name = fromTaskState(state, field);
   if (name in JOB_STATES) return name as JobStateName;
-  throw invalid(field, `only tasks are ever ${name}; a job is ${jobStateNames.join(", ")}`);
+  throw invalid(field, `${name} is a state of tasks only; jobs have ${jobStateNames.join(", ")}`);
 }
 
 export function fromNodeState(text: string, field: string): NodeStateName {

@@ -23,7 +23,7 @@ for (const [code, http] of Object.entries(codes) as [ErrorCode, number][]) {
   });
 }
 
-test("the field at fault goes along", () => {
+test("the error carries the wrong field", () => {
   expect(toHttpError(invalid("jobs[3].priority", "must be less"))).toEqual({
     error: {
       code: "invalid_argument",
@@ -33,7 +33,7 @@ test("the field at fault goes along", () => {
   });
 });
 
-test("causes and stacks stay here", () => {
+test("causes and stacks are not sent", () => {
   const cause = new Error("password in /etc/shadow");
   const wrapped = new AppError("unavailable", "open store", { cause });
   expect(JSON.stringify(toHttpError(wrapped))).not.toMatch(/shadow|stack/);

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from "../../lib/errors.ts";
 import { toMessage } from "../grpc/status.ts";
 
-/** Total by type: a new code does not compile until HTTP has a word for it. */
+/** Exhaustive by type: a new code does not compile until HTTP has a status for it. */
 const CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
   unprocessable: 422,
@@ -22,7 +22,7 @@ export interface HttpError {
     readonly code: ErrorCode;
     readonly message: string;
     readonly field?: string;
-    /** Where a watch that ended can be resumed. */
+    /** The revision to resume an ended watch from. */
     readonly revision?: number;
   };
 }

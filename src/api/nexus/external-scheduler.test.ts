@@ -42,7 +42,7 @@ const isAt = (percent: number) =>
 const assign = (info: readonly string[], spec: object) => tree.post("JobInfo", info, { spec });
 const WHOLE = { requestorJob: "job-1", requestorJobGroup: "DefaultGroup", powerNeeded: 329 };
 
-test("a job waits for that scheduler, which gives it to an edge, and ends with its energy", async () => {
+test("a job waits for that scheduler, which assigns it to an edge, and ends with its energy", async () => {
   await tree.startEdgeAgent("edge-10");
   await request("job-1", 329);
   const { id } = (await bed.plane.operations.listJobs({}, {})).jobs[0] ?? { id: "" };
@@ -57,7 +57,7 @@ test("a job waits for that scheduler, which gives it to an edge, and ends with i
       state: { percentCompleted: 0, execution: { "job-1-edge-10": { powerRequested: 329 } } },
     },
   });
-  // Nothing is to be done twice.
+  // Nothing may be done twice.
   expect(await scheduler.reconcile(now())).toEqual([]);
   expect(await scheduler.tellStatistics()).toBe(200);
 
@@ -73,7 +73,7 @@ test("a job waits for that scheduler, which gives it to an edge, and ends with i
   });
 });
 
-test("what the scheduler says of a job does not count as energy that was done", async () => {
+test("progress that the scheduler writes to a job does not count as done energy", async () => {
   await tree.startEdgeAgent("edge-10");
   await request("job-1", 329);
   await scheduler.reconcile(now());
@@ -84,7 +84,7 @@ test("what the scheduler says of a job does not count as energy that was done", 
   });
 });
 
-describe("a share is refused, and nothing changes", () => {
+describe("a share is rejected, and nothing changes", () => {
   const NONE = { status: 409, body: { reason: "Conflict" } };
   const cases = [
     {
@@ -144,7 +144,7 @@ describe("a share is refused, and nothing changes", () => {
     });
   }
 
-  test("of two schedulers the second, and one for an edge that is busy", async () => {
+  test("of two schedulers the second one is rejected, and a share for a busy edge", async () => {
     await tree.startEdgeAgent("edge-10");
     await tree.startEdgeAgent("edge-11");
     await request("job-1", 329);
@@ -173,12 +173,12 @@ test("a deleted share is taken back: its work counts, and the rest is assigned a
   await isAt(50);
   expect((await bed.send("DELETE", at("JobInfo", INFO))).status).toBe(200);
   expect((await tree.get("JobInfo", INFO)).status).toBe(404);
-  // Its agent, which tells of it once more, is not answered with what would end it.
+  // Its agent, which reports it once more, gets no answer that would end it.
   const late = { kind: "jobinfos", metadata: {}, status: { state: { progress: 100 } } };
   expect((await bed.send("PUT", `${at("JobInfo", INFO)}/status`, late)).status).toBe(200);
   await isAt(50);
   const [again] = await scheduler.reconcile(now());
-  // It asks for the whole job, and gets the rest.
+  // The scheduler requests the whole job, and gets the rest.
   expect(again?.made).toMatchObject({ status: 201, body: { spec: { powerNeeded: 150 } } });
   const second = [...INFO.slice(0, 2), "job-1-edge-10.2"];
   await report(second, 0);
@@ -202,7 +202,7 @@ test("the rest of a share whose edge is lost is assigned to another", async () =
   expect(given?.made).toMatchObject({ status: 201, body: { spec: { powerNeeded: 150 } } });
 });
 
-test("a site keeps the label that the scheduler gives it, except beside jobs that end a requester", async () => {
+test("a site keeps the label that the scheduler sets, except beside jobs that end a requester", async () => {
   await tree.startEdgeAgent("edge-10");
   await scheduler.reconcile(now());
   const label = async (): Promise<string | undefined> =>

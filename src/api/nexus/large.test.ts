@@ -5,7 +5,7 @@ import { KINDS } from "./model/kinds.ts";
 import { hashName, treeLabels } from "./model/names.ts";
 import { aNexusBed, EDGES, JOBS } from "./testing/nexus-bed.ts";
 
-// Nothing here may occupy the deciding thread for long: what is large comes in slices.
+// Nothing here may occupy the deciding thread for long: large work runs in slices.
 const COUNT = 4 * limits.nexusListMax;
 
 let bed: Awaited<ReturnType<typeof aNexusBed>>;
@@ -61,7 +61,7 @@ test("a commit of many jobs is applied in slices, and an object is readable once
   expect((await bed.get(`${JOBS}/${hashName(KINDS.Job, ["many", "job-1"])}`)).status).toBe(200);
   await submitting;
   expect(heard()).toBe(COUNT + 1);
-  // In one turn a commit may be published, and a slice of it told.
+  // One turn may publish a commit and one slice of its events.
   expect(Math.max(...steps)).toBeLessThanOrEqual(2 * limits.followedEventsPerSliceMax);
 });
 
@@ -92,7 +92,7 @@ describe("of many edges", () => {
   });
 });
 
-test("a watch from the start begins with all jobs there are, and goes on", async () => {
+test("a watch from the start begins with all jobs, and continues", async () => {
   const seen = await bed.watch(`${JOBS}?watch=true`);
   await bed.tells(seen, COUNT + 1);
   await post("job-2");

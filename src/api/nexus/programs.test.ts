@@ -4,7 +4,7 @@ import { aNexusBed } from "./testing/nexus-bed.ts";
 import { at, OldPrograms } from "./testing/old-programs.ts";
 import { OldScheduler } from "./testing/old-scheduler.ts";
 
-// What the unmodified programs send, call by call, as it was recorded.
+// The recorded calls of the unmodified programs.
 let bed: Awaited<ReturnType<typeof aNexusBed>>;
 let tree: OldPrograms;
 beforeEach(async () => {
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => bed.close());
 
 describe("eps-edge-agent", () => {
-  test("becomes a node with power, in its site, again after a restart of its own", async () => {
+  test("becomes a node with power, in its site, and again after its own restart", async () => {
     await tree.startEdgeAgent("edge-10");
     await tree.startEdgeAgent("edge-10");
     await eventually(
@@ -39,7 +39,7 @@ describe("eps-edge-agent", () => {
     expect((await bed.get(at("Edge", ["south", "e"]))).status).toBe(200);
   });
 
-  test("is gone when its edge is deleted, and may come again", async () => {
+  test("is removed when its edge is deleted, and may register again", async () => {
     await tree.startEdgeAgent("edge-10");
     expect((await bed.send("DELETE", at("Edge", ["edge-10", "edge-10"]))).status).toBe(200);
     expect((await bed.get(at("EdgeDC", ["edge-10", "edge-10"]))).status).toBe(404);
@@ -55,7 +55,7 @@ describe("eps-scheduler beside Busbar", () => {
     expect((await tree.post("Job", ["DefaultGroup", name], { spec })).status).toBe(201);
   };
 
-  test("finds nothing to do: what can be placed is placed before it looks", async () => {
+  test("finds nothing to do: Busbar places everything before it looks", async () => {
     await tree.startEdgeAgent("edge-10");
     await tree.makeGroup("DefaultGroup");
     await request("job-1");
@@ -67,7 +67,7 @@ describe("eps-scheduler beside Busbar", () => {
     expect(stats.status.state).toMatchObject({ jobsQueued: 2, busyEdges: 1 });
   });
 
-  test("is refused a share for an edge that has no power, and goes on", async () => {
+  test("gets a rejection for a share on an edge without power, and continues", async () => {
     await tree.startEdgeAgent("edge-10");
     await tree.post("Edge", ["edge-11", "edge-11"]);
     await tree.makeGroup("DefaultGroup");
@@ -84,7 +84,7 @@ describe("eps-scheduler beside Busbar", () => {
   });
 });
 
-test("eps-perf makes and writes jobs by plain names, without labels", async () => {
+test("eps-perf creates and writes jobs by plain names, without labels", async () => {
   const made = await bed.send("POST", at("Job"), {
     metadata: { name: "writer-1" },
     spec: { jobId: 1 },

@@ -18,7 +18,7 @@ const DISCOVERY =
   "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 describe("discovery", () => {
-  test("is one document for clients that ask for it", async () => {
+  test("is one document for clients that request it", async () => {
     const { type, body } = await bed.get("/apis", { accept: DISCOVERY });
     expect(type).toBe("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
     expect(body["kind"]).toBe("APIGroupDiscoveryList");
@@ -36,7 +36,7 @@ describe("discovery", () => {
     expect((await bed.get("/apis/none.intel.com")).status).toBe(404);
   });
 
-  test("has documents of every group that kubectl checks and explains fields by", async () => {
+  test("has documents of every group for kubectl's checks and explanations of fields", async () => {
     const { body } = await bed.get("/openapi/v3");
     const paths = Object.values(
       (body as { paths: Record<string, { serverRelativeURL: string }> }).paths,
@@ -67,7 +67,7 @@ test("an unknown object is a Status with NotFound", async () => {
   expect((await bed.get("/apis/jobscheduler.intel.com/v1/pods")).status).toBe(404);
 });
 
-test("singletons are there before anybody made them, under both names of statistics", async () => {
+test("singletons exist from the start, under both names of statistics", async () => {
   for (const { kind, group } of SERVED.filter((served) => served.kind.isSingleton)) {
     const path = `/apis/${group}/v1/${kind.plural}/${hashName(kind, [])}`;
     const { status, body } = await bed.get(path);
@@ -77,7 +77,7 @@ test("singletons are there before anybody made them, under both names of statist
 });
 
 describe("jobs of other doors", () => {
-  test("are Jobs of their group that need no power, by a name that is theirs alone", async () => {
+  test("are Jobs of their group that request no power, by a unique name", async () => {
     const { jobs } = await bed.plane.operations.submitJobs(
       [{ spec: { command: ["x"], name: "report", group: "night" } }],
       {},
@@ -88,7 +88,7 @@ describe("jobs of other doors", () => {
       spec: { powerNeeded: 0 },
       status: { state: { percentCompleted: 0, startTime: 0, endTime: 0, execution: {} } },
     });
-    // By the name that people use it is called so.
+    // A request by the name that people use returns that name.
     const plain = { ...body, metadata: { ...(body["metadata"] as object), name } };
     expect((await bed.get(`${JOBS}/${name}`)).body).toEqual(plain);
     expect((await bed.get(`/apis/jobgroup.intel.com/v1/jobgroups/night`)).status).toBe(200);
@@ -123,7 +123,7 @@ describe("lists", () => {
   const names = (body: Record<string, unknown>): string[] =>
     (body["items"] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
 
-  test("page, each object once, all pages of one version", async () => {
+  test("have pages, each object once, all pages of one version", async () => {
     const jobs = Array.from({ length: COUNT }, () => ({
       spec: { command: ["x"], group: "many", resources: { cpu: 900 } },
     }));
@@ -149,7 +149,7 @@ describe("lists", () => {
     expect(names((await bed.get(JOBS)).body).toSorted()).toEqual(all.toSorted());
   });
 
-  test("are tables for those who ask, with what a person wants to see", async () => {
+  test("are tables on request, with the columns that people need", async () => {
     const { type, body } = await bed.get(`${JOBS}?limit=2`, { accept: TABLE });
     expect(type).toContain("as=Table");
     const { rows, kind } = body as { kind: string; rows: { cells: unknown[]; object: object }[] };
@@ -194,7 +194,7 @@ describe("watches", () => {
     expect(again.lines).toEqual(seen.lines);
   });
 
-  test("from the start begin with all there is", async () => {
+  test("from the start begin with all objects", async () => {
     const seen = await bed.watch(`${EDGES}?watch=true`);
     await bed.tells(seen, 1);
     expect(seen.lines[0]).toMatchObject({ type: "ADDED", object: { kind: "Edge" } });
@@ -210,7 +210,7 @@ describe("watches", () => {
     expect(seen.lines[0]?.object).toMatchObject({ kind: "Table", rows: [{}] });
   });
 
-  test("tell readers that take gzip the same, to the end", async () => {
+  test("send the same to readers that accept gzip, to the end", async () => {
     const path = `${JOBS}?watch=true&timeoutSeconds=1`;
     const [plain, packed] = [
       await bed.watch(path),
@@ -223,7 +223,7 @@ describe("watches", () => {
     expect(packed.lines).toEqual(plain.lines);
   });
 
-  test("have bookmarks for those who ask: a version, and no object", () => {
+  test("have bookmarks on request: a version, and no object", () => {
     const served = { kind: KINDS.Job, group: KINDS.Job.group };
     const shape = { served, selector: toSelector(undefined, undefined), table: undefined };
     const event = { kind: "bookmark", revision: 42 } as never;
@@ -240,13 +240,13 @@ describe("watches", () => {
     expect(lineOf(false)).toBe("");
   });
 
-  test("end when they should, and not before", async () => {
+  test("end at their timeout, and not before", async () => {
     const seen = await bed.watch(`${EDGES}?watch=true&timeoutSeconds=1`);
     await eventually(() => seen.isOver, { what: "the watch to end" });
     expect(seen.lines.every(({ type }) => type !== "ERROR")).toBe(true);
   });
 
-  test("from a version that never was, or is no number, answer that clients must list again", async () => {
+  test("from an unknown or invalid version answer that clients must list again", async () => {
     const future = await bed.get(`${JOBS}?watch=true&resourceVersion=999999999`);
     expect(future.body).toMatchObject({ code: 410, reason: "Expired" });
     expect((await bed.get(`${JOBS}?watch=true&resourceVersion=x`)).status).toBe(400);

@@ -25,14 +25,14 @@ import { NoteSweeper } from "./tree/sweeper.ts";
 
 export interface NexusOptions {
   readonly operations: OperationsAccess;
-  /** Where edges of old agents are connected. */
+  /** Connects edges of old agents. */
   readonly sessions: AgentSessions;
-  /** Of this server, kept with its data: by it edges of old agents are known again. */
+  /** The id of this server, stored with its data: it recognizes edges of old agents by it. */
   readonly secret: string;
-  /** Whether another scheduler makes JobInfos. The control plane must know it, too. */
+  /** Whether an external scheduler creates JobInfos. The control plane must know it too. */
   readonly isSchedulerExternal?: boolean | undefined;
   readonly identify?: Identify | undefined;
-  /** Where to listen: "127.0.0.1:8000". */
+  /** The address to listen on: "127.0.0.1:8000". */
   readonly address: string;
   readonly hostNames?: readonly string[] | undefined;
   readonly clock: Clock;
@@ -50,13 +50,13 @@ export interface NexusServer {
   readonly address: string;
   /** Its routes, for the gateway and for GraphQL. */
   readonly routes: Routes;
-  /** For tests, as is the sweeper. */
+  /** For tests, like the sweeper. */
   readonly edges: OldEdges;
   readonly sweeper: NoteSweeper;
   close(): Promise<void>;
 }
 
-/** Serves the tree in the way of Kubernetes. */
+/** Serves the tree in the style of Kubernetes. */
 export async function createNexusServer(options: NexusOptions): Promise<NexusServer> {
   const { operations, clock, logger, version } = options;
   const { host } = parseAddress(options.address, "--nexus");

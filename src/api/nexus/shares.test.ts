@@ -6,7 +6,7 @@ import { treeLabels } from "./model/names.ts";
 import { aNexusBed } from "./testing/nexus-bed.ts";
 import { at, OldPrograms } from "./testing/old-programs.ts";
 
-// What the unmodified programs send, call by call, as it was recorded.
+// The recorded calls of the unmodified programs.
 let bed: Awaited<ReturnType<typeof aNexusBed>>;
 let tree: OldPrograms;
 beforeEach(async () => {
@@ -33,7 +33,7 @@ describe("a job from requester to edge and back", () => {
       what: "a JobInfo",
     });
 
-  /** Time goes by, with signs of life of those that are thought to live. */
+  /** Time passes, with signs of life of the agents that count as alive. */
   const pass = async (ms: number): Promise<void> => {
     for (let at = 0; at < ms; at += limits.nexusEdgeBeatMs) {
       bed.clock.advance(limits.nexusEdgeBeatMs);
@@ -96,7 +96,7 @@ describe("a job from requester to edge and back", () => {
     expect((await tree.read("Job", JOB)).status.state).toMatchObject({ percentCompleted: 100 });
   });
 
-  test("is split only where that ends it earlier, for edges that look at it once a minute", async () => {
+  test("is split only where that ends it earlier, for edges that check for work once a minute", async () => {
     for (const edge of ["edge-1", "edge-2", "edge-3"]) await tree.startEdgeAgent("edge-g", edge);
     const executionOf = async (name: string, powerNeeded: number): Promise<unknown[]> => {
       await tree.post("Job", ["DefaultGroup", name], { spec: { jobId: 1, powerNeeded } });
@@ -125,13 +125,13 @@ describe("a job from requester to edge and back", () => {
     await eventually(async () => (await bed.get(at("JobInfo", other))).status === 200, {
       what: "the job on the other edge",
     });
-    // Should the first one live after all, and tell of it, it does not end itself over it.
+    // If the first agent is alive after all, and reports the share, it does not end itself because of the answer.
     const late = { kind: "jobinfos", metadata: {}, status: { state: { progress: 100 } } };
     expect((await bed.send("PUT", `${at("JobInfo", INFO)}/status`, late)).status).toBe(200);
   });
 });
 
-test("an edge that connects while others are looked after is not cut off", async () => {
+test("an edge that connects while others are checked is not cut off", async () => {
   const attached = bed.door.edges.attach("edge-10", "edge-10");
   bed.door.edges.review();
   await attached;
@@ -166,7 +166,7 @@ describe("jobs of one name in two groups", () => {
     expect(Object.keys(second.metadata.labels)).not.toContain("nexus.shares-as");
   });
 
-  test("that are made in one moment differ, too; the same one is made once", async () => {
+  test("that are created at the same moment differ too; the same one is created once", async () => {
     await tree.startEdgeAgent("edge-10");
     const answers = await Promise.all(
       ["gen-0", "gen-1", "gen-0"].map((group) => tree.post("Job", [group, "job-1"], { spec })),

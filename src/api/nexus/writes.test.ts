@@ -18,7 +18,7 @@ const at = (kind: KindName, path?: readonly string[]): string => {
   return `/apis/${group}/v1/${plural}${name}`;
 };
 
-/** As the nexus client makes one. */
+/** An object as the nexus client creates it. */
 const made = (kind: KindName, path: readonly string[], more: object = {}) => ({
   metadata: {
     name: hashName(KINDS[kind], path),
@@ -40,8 +40,8 @@ const shown = (body: unknown): Shown => body as Shown;
 const PATCH = { "content-type": "application/json-patch+json" };
 const MERGE = { "content-type": "application/merge-patch+json" };
 
-describe("what programs do when they start", () => {
-  test("singletons are there: made again they already exist", async () => {
+describe("the first writes of the programs", () => {
+  test("singletons exist: creating them again fails with AlreadyExists", async () => {
     expect((await bed.get(at("PowerScheduler", []))).status).toBe(200);
     for (const kind of ["Config", "DesiredSiteConfig", "Inventory", "SchedulerConfig"] as const) {
       const { status, body } = await bed.send("POST", at(kind), made(kind, []));
@@ -49,7 +49,7 @@ describe("what programs do when they start", () => {
     }
   });
 
-  test("a site that is made is there in both parts of the tree, once", async () => {
+  test("a created site appears in both parts of the tree, once", async () => {
     expect((await bed.get(at("Site", ["edge-10"]))).status).toBe(404);
     const first = await bed.send("POST", at("Site"), made("Site", ["edge-10"], { spec: {} }));
     expect(first.status).toBe(201);
@@ -59,7 +59,7 @@ describe("what programs do when they start", () => {
     expect(again.body).toMatchObject({ reason: "AlreadyExists", code: 409 });
   });
 
-  test("a scheduler labels a site by a JSON patch of members that are not there", async () => {
+  test("a scheduler labels a site by a JSON patch of absent members", async () => {
     const path = at("SiteDC", ["edge-10"]);
     const before = shown((await bed.get(path)).body);
     const watch = `${at("SiteDC")}?watch=true&resourceVersion=${before.metadata.resourceVersion}`;
@@ -79,7 +79,7 @@ describe("what programs do when they start", () => {
     expect(seen.lines).toEqual([{ type: "MODIFIED", object: body }]);
   });
 
-  test("a group that is made is one of Busbar's", async () => {
+  test("a created group is one of Busbar's", async () => {
     const { status } = await bed.send("POST", at("Jobgroup"), made("Jobgroup", ["DefaultGroup"]));
     expect(status).toBe(201);
     const { groups } = await bed.plane.operations.listGroups();
@@ -107,7 +107,7 @@ describe("labels and annotations", () => {
     return `${JOBS}/${name}.${jobs[0]?.id}`;
   };
 
-  test("are kept, found by selectors, and removed again", async () => {
+  test("are stored, found by selectors, and removed again", async () => {
     const path = await submit("labelled");
     const patch = { metadata: { labels: { tier: "gold" }, annotations: { why: "because" } } };
     const { body } = await bed.send("PATCH", path, patch, MERGE);
@@ -122,7 +122,7 @@ describe("labels and annotations", () => {
     expect(after).not.toHaveProperty("metadata.annotations");
   });
 
-  test("are not changed by who read an older version", async () => {
+  test("cannot be changed by a client that read an older version", async () => {
     const path = await submit("raced");
     const object = (await bed.get(path)).body;
     const { metadata } = shown(object);
@@ -140,7 +140,7 @@ describe("labels and annotations", () => {
     expect(status).toBe(200);
   });
 
-  test("of the tree stay as they are, and so do specs", async () => {
+  test("of the tree cannot be changed, nor can specs", async () => {
     const path = await submit("fixed");
     const wrong = { metadata: { labels: { "jobgroups.jobgroup.intel.com": "other" } } };
     expect((await bed.send("PATCH", path, wrong, MERGE)).body).toMatchObject({ code: 422 });
@@ -149,7 +149,7 @@ describe("labels and annotations", () => {
     expect(body).toMatchObject({ code: 422, message: expect.stringContaining("spec.powerNeeded") });
   });
 
-  test("of the same job from many sides are all kept", async () => {
+  test("of the same job from many clients are all stored", async () => {
     const path = await submit("crowded");
     const sides = Array.from({ length: 5 }, (_, n) => `side-${n}`);
     const patches = sides.map((side) =>
@@ -173,7 +173,7 @@ describe("deleting", () => {
     return { id, path: `${JOBS}/${hashName(KINDS.Job, [group, `d.${id}`])}` };
   };
 
-  test("a job cancels it, and it is gone from here, not from Busbar", async () => {
+  test("a job cancels it, and removes it from the tree, not from Busbar", async () => {
     const { id, path } = await submit("gone");
     const { resourceVersion } = shown((await bed.get(path)).body).metadata;
     const seen = await bed.watch(`${JOBS}?watch=true&resourceVersion=${resourceVersion}`);
@@ -208,7 +208,7 @@ describe("deleting", () => {
     expect(left).toEqual([404, 404, 200]);
   });
 
-  test("what others have changed, or what must be there, is refused", async () => {
+  test("objects that others have changed, and permanent objects, is rejected", async () => {
     const { path } = await submit("kept");
     const body = { preconditions: { uid: "another" } };
     expect((await bed.send("DELETE", path, body)).body).toMatchObject({ reason: "Conflict" });
@@ -217,7 +217,7 @@ describe("deleting", () => {
   });
 });
 
-test("notes go with the job that they are of", async () => {
+test("notes are removed with their job", async () => {
   const { operations } = bed.plane;
   const { jobs } = await operations.submitJobs([{ spec: { command: ["x"], name: "old" } }], {});
   const id = jobs[0]?.id ?? "";
@@ -248,7 +248,7 @@ describe("refusals", () => {
     ["a name with a slash", { metadata: { name: "x/y" }, spec: {} }, "is not a name"],
   ];
   for (const [what, body, text] of refused) {
-    test(`${what} is refused with what would be right`, async () => {
+    test(`${what} is rejected with the right form`, async () => {
       const hostile = what.startsWith("a name that no")
         ? { ...body, metadata: { ...made("Job", ["g", "a"]).metadata, name: "0".repeat(40) } }
         : body;
@@ -258,7 +258,7 @@ describe("refusals", () => {
     });
   }
 
-  test("fields that the model does not have are, where a client asks for that", async () => {
+  test("fields that the model does not have are rejected, if a client requests that", async () => {
     const body = { metadata: { name: "strict" }, spec: { powerneeded: 1 } };
     const strict = await bed.send("POST", `${JOBS}?fieldValidation=Strict&dryRun=All`, body);
     expect(String(strict.body["message"])).toContain('unknown field "spec.powerneeded"');
@@ -275,7 +275,7 @@ describe("refusals", () => {
     expect((await bed.send("PUT", JOBS, {})).status).toBe(405);
   });
 
-  test("a JobInfo is the scheduler's to make", async () => {
+  test("only the scheduler can create a JobInfo", async () => {
     const info = made("JobInfo", ["edge-10", "edge-10", "job-1-edge-10"]);
     const { body } = await bed.send("POST", at("JobInfo"), info);
     expect(body).toMatchObject({ code: 403, reason: "Forbidden" });

@@ -15,13 +15,13 @@ const bed = useRainbowBed();
 describe("a cluster", () => {
   const UUID: unknown = expect.stringMatching(/^[0-9a-f-]{36}$/);
 
-  test("is registered once, with credentials of its own", async () => {
+  test("is registered once, with its own credentials", async () => {
     expect(await bed.register("keebler")).toEqual({ status: 1, token: UUID, secret: UUID });
     expect(bed.tokenOf("keebler")).not.toBe(bed.secretOf("keebler"));
     expect(await bed.register("keebler")).toEqual({ status: 4, token: "", secret: "" });
   });
 
-  test("by name alone takes what names it", async () => {
+  test("registered by name alone accepts jobs that name it", async () => {
     expect(await bed.registerAlone("old")).toMatchObject({ token: UUID, status: 1 });
     expect((await bed.plane.operations.getCluster("old")).vertices).toEqual({ cluster: 1 });
   });
@@ -85,7 +85,7 @@ describe("a cluster", () => {
     ["a name that is none", () => bed.register("a b"), /is not a name/],
   ];
   for (const [name, attempt, text] of refusals) {
-    test(`with ${name} is refused, and nothing stays of it`, async () => {
+    test(`with ${name} is rejected, and nothing of it is stored`, async () => {
       const said = await refusal(attempt());
       if (typeof text === "string") expect(said).toBe(text);
       else expect(said).toMatch(text);
@@ -94,7 +94,7 @@ describe("a cluster", () => {
     });
   }
 
-  test("is deleted by a client that has its secret", async () => {
+  test("is deleted by a client with its secret", async () => {
     await bed.register("keebler");
     const remove = (name: string, secret: string) =>
       call(bed.client, scheduler.delete, { name, secret });
@@ -111,7 +111,7 @@ describe("a cluster", () => {
   });
 });
 
-test("jobs of a deleted cluster move to another whose token came with them; others are cancelled", async () => {
+test("jobs of a deleted cluster move to another whose token they came with; others are cancelled", async () => {
   await bed.register("keebler");
   await bed.register("other");
   await bed.submit(simple(1, 1), ["keebler", "other"], { selectAlgorithm: "first" });
@@ -157,7 +157,7 @@ describe("a subsystem", () => {
     expect((await add()).status).toBe(1);
   });
 
-  test("is refused in that server's words", async () => {
+  test("is rejected in that server's words", async () => {
     const incomplete = "subsystem nodes, name, cluster name and secret are required";
     for (const field of ["name", "secret", "nodes", "subsystem"]) {
       expect(await refusal(add({ [field]: "" }))).toBe(incomplete);
@@ -204,7 +204,7 @@ describe("a state", () => {
     expect(await stateOf()).toEqual({ nodes_free: 4, zone: "a", list: '[1,{"a":2}]' });
   });
 
-  test("is refused in that server's words", async () => {
+  test("is rejected in that server's words", async () => {
     const incomplete = "cluster, name, secret, and state file payload are required";
     expect(await refusal(update(""))).toBe(incomplete);
     expect(await refusal(update("{}", ""))).toBe(incomplete);

@@ -7,13 +7,13 @@ import { REGISTER, type RegisterAnswer } from "./wire/encode.ts";
 import { asCluster, asRegistrar, type ClusterSpeaker, type RainbowAccess } from "./operations.ts";
 import { refuse } from "./status.ts";
 
-/** A long one is read, and refused, elsewhere in one go: then in our words instead of rainbow's. */
+/** Another thread reads and rejects a long document in one go: then in our words instead of rainbow's. */
 const ownGraph = (text: string): unknown =>
   text.length > limits.graphInlineBytesMax ? text : readClusterNodes(text);
 
 /**
- * Registers a new cluster with all its parts, or nothing. A registered one keeps its credentials, unless no
- * client can have received them.
+ * Registers a new cluster with all its parts, or nothing. A registered cluster keeps its credentials, unless no client can have received
+ * them.
  */
 export async function register(
   access: RainbowAccess,
@@ -39,7 +39,7 @@ export async function register(
   }
 }
 
-/** Only the graph, as the memory backend takes it: for who may register. */
+/** Only the graph, as the memory backend accepts it: for clients that may register. */
 export async function registerGraph(
   access: RainbowAccess,
   { name, payload, secret }: { readonly name: string; readonly payload: string; secret: string },
@@ -92,7 +92,7 @@ export async function deleteCluster(
   await operations.deleteCluster(cluster);
 }
 
-/** What the cluster itself has is no subsystem: without it nothing would match any more. */
+/** The cluster's own resources are no subsystem: without them nothing would match any more. */
 export async function deleteSubsystem(
   access: RainbowAccess,
   { cluster, secret, subsystem }: ClusterSpeaker & { readonly subsystem: string },

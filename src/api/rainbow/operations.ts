@@ -3,7 +3,7 @@ import type { Authenticator } from "../../server/credentials/authenticator.ts";
 import type { Operations } from "../../server/operations/operations.ts";
 import { refuse } from "./status.ts";
 
-/** What this door asks of Busbar. */
+/** The operations that this door uses. */
 export type RainbowOperations = Pick<
   Operations,
   | "acceptTasks"
@@ -20,7 +20,7 @@ export type RainbowOperations = Pick<
   | "submitToChosen"
 >;
 
-/** Credentials come inside of messages on this wire: each method makes a principal of its own. */
+/** On this wire credentials are in the messages: each method makes its own principal. */
 export interface RainbowAccess {
   readonly operations: { as(principal: Principal): RainbowOperations };
   readonly authenticator: Authenticator;
@@ -32,7 +32,7 @@ export interface ClusterSpeaker {
   readonly secret: string;
 }
 
-/** Throws unless the secret is the cluster's: a cluster that is not there is denied alike. */
+/** Throws unless the secret is the cluster's; an unknown cluster gets the same error. */
 export const asCluster = async (
   { operations, authenticator }: RainbowAccess,
   { cluster, secret }: ClusterSpeaker,
@@ -44,11 +44,11 @@ export const asRegistrar = async (
 ): Promise<RainbowOperations> =>
   operations.as(known(secret === "" ? undefined : await authenticator.registrar(secret)));
 
-/** For what needs no credential. */
+/** For requests without a credential. */
 export const asAnybody = ({ operations }: RainbowAccess): RainbowOperations =>
   operations.as(ANONYMOUS);
 
-/** Denies the request if the credential was wrong. */
+/** Rejects the request if the credential was wrong. */
 export function known<Shown>(principal: Shown | undefined): Shown {
   if (principal === undefined) throw refuse.denied();
   return principal;

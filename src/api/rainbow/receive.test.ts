@@ -6,10 +6,10 @@ import { refusal, scheduler, simple, useRainbowBed } from "./testing/rainbow-bed
 
 const bed = useRainbowBed();
 
-describe("jobs that wait", () => {
+describe("offered jobs", () => {
   beforeEach(() => bed.register("blue"));
 
-  test("are received in order with all that readers look for, and stay until they are accepted", async () => {
+  test("are received in order with all fields that readers look for, and stay until they are accepted", async () => {
     for (const word of ["one", "two words", "three"])
       await bed.submit(simple(2, 3, ["echo", word]), ["blue"]);
     const { jobs, status: said } = await bed.receive("blue", 2);
@@ -32,7 +32,7 @@ describe("jobs that wait", () => {
     expect((await bed.plane.operations.getJob("3")).state).toBe("accepted");
   });
 
-  test("are accepted in part when one of them is not to be had", async () => {
+  test("are accepted in part when one of them is unavailable", async () => {
     for (let count = 0; count < 4; count++) await bed.submit(simple(1, 1), ["blue"]);
     expect(await bed.accept("blue", [1, 99])).toBe(1);
     expect(await bed.accept("blue", [1])).toBe(1);
@@ -41,7 +41,7 @@ describe("jobs that wait", () => {
     expect(await bed.accept("blue", [3, 4])).toBe(2);
   });
 
-  test("of several that want the same ones, one gets them all", async () => {
+  test("requested by several clients at once go to one of them", async () => {
     for (let count = 0; count < 20; count++) await bed.submit(simple(1, 1), ["blue"]);
     const all = Array.from({ length: 20 }, (_, at) => at + 1);
     const answers = await Promise.all(Array.from({ length: 4 }, () => bed.accept("blue", all)));
@@ -58,12 +58,12 @@ describe("jobs that wait", () => {
     expect([...first, ...rest].slice(0, 3)).toEqual([1, 2, 3]);
   });
 
-  test("that fill an answer to the last byte are received, without the line if need be", async () => {
+  test("that fill an answer to the last byte are received, without the line if necessary", async () => {
     const jobOf = (length: number) => simple(1, 1, ["echo", "x".repeat(length)]);
     await bed.submit(jobOf(100), ["blue"]);
     const around = Buffer.byteLength((await bed.receive("blue")).jobs[1] ?? "") - 200;
     await bed.accept("blue", [1]);
-    // The argument stands in the jobspec and in the line.
+    // The argument is in the jobspec and in the line.
     const fits = Math.floor((limits.receivedBytesMax - around) / 2);
     for (const [at, less] of [0, 6, 11, 12, 13].entries()) {
       await bed.submit(jobOf(fits - less), ["blue"]);
@@ -75,7 +75,7 @@ describe("jobs that wait", () => {
     }
   });
 
-  test("are refused in that server's words", async () => {
+  test("are rejected in that server's words", async () => {
     const secretless = { cluster: "blue", secret: "" };
     const wrong = { cluster: "blue", secret: "no", jobids: [1] };
     expect(await refusal(call(bed.client, scheduler.receiveJobs, secretless))).toBe(
@@ -89,7 +89,7 @@ describe("jobs that wait", () => {
     expect(await refusal(call(bed.client, scheduler.acceptJobs, wrong))).toBe("request denied");
   });
 
-  test("of other doors come as a jobspec made of their spec", async () => {
+  test("of other doors come as a jobspec made from their spec", async () => {
     const placement = { cluster: "blue" };
     const sweep = {
       name: "sweep",
@@ -142,7 +142,7 @@ describe("jobs that wait", () => {
   });
 });
 
-test("what the oldest clients try a server with is answered", async () => {
+test("the first requests of the oldest clients are answered", async () => {
   const content = { id: "hello", metadata: {} };
   const answered = { requestId: "hello", processingDetails: "processed successfully" };
   expect(await call(bed.client, scheduler.serial, { content })).toMatchObject({

@@ -17,7 +17,7 @@ export interface Receiving {
   readonly access: RainbowAccess;
   readonly numbers: JobNumbers;
   readonly read: ReadText;
-  /** Undefined: every receiver is shown all that waits. */
+  /** Undefined: every receiver sees all offered tasks. */
   readonly shown?: ShownJobs | undefined;
 }
 
@@ -44,12 +44,12 @@ export async function receive(
   const received: string[] = [];
   let bytes = 0;
   for (const task of tasks) {
-    // Another receiver may have been shown it while records of this one were read.
+    // Another receiver may have received it while records for this one were read.
     if (isVisible?.(task.id) === false) continue;
     const id = numbers.numberOf(task.id);
     const record = await toRecord(task, { id, cluster }, read);
     const size = sizeOf(record);
-    // It came through a door that takes larger ones: who takes it speaks another wire.
+    // It came through a door with larger limits: the cluster accepts it over another wire.
     if (size > limits.receivedBytesMax) continue;
     bytes += size;
     if (bytes > limits.receivedBytesMax) break;
@@ -78,7 +78,7 @@ export async function accept(
   }
   if (taskIds.size === 0) return false;
   const ids = [...taskIds];
-  shown?.forget(ids);
+  shown?.accepted(ids);
   let accepted = 0;
   for (let at = 0; at < ids.length; at += limits.receivedJobsMax) {
     accepted += await acceptSome(operations, cluster, ids.slice(at, at + limits.receivedJobsMax));

@@ -8,7 +8,7 @@ import { QuickHasher } from "../../testing/quick-hasher.ts";
 import { call, pathOf } from "../grpc/testing/grpc-client.ts";
 import { graphOf, RainbowBed, REGISTER_SECRET, scheduler, simple } from "./testing/rainbow-bed.ts";
 
-/** A disk that takes its time: commits wait until they are let through. */
+/** A slow disk: commits wait until the test releases them. */
 class SlowDisk {
   readonly store: Store;
   #held: Promise<void> = Promise.resolve();
@@ -82,7 +82,7 @@ function registerAndLeave(name: string): { leave(): Promise<unknown> } {
 /** Resolves when the server has received all earlier messages of the connection. */
 const isHeard = (): Promise<unknown> => call(bed.client, scheduler.serial);
 
-test("a dozen registrations whose clients gave up burn no name: each is repeated, and its credentials are good", async () => {
+test("a dozen registrations whose clients gave up occupy no name: each is repeated, and its credentials are valid", async () => {
   await bed.register("first"); // the register secret is known from here on
   const slow = hasher.slow;
   disk.hold();
@@ -98,7 +98,7 @@ test("a dozen registrations whose clients gave up burn no name: each is repeated
     expect((await bed.submit(simple(1, 1), [name])).cluster).toBe(name);
     expect(Object.keys((await bed.receive(name)).jobs)).toHaveLength(1);
   }
-  expect(hasher.slow).toBe(slow); // nothing that a dozen at once would have to queue for
+  expect(hasher.slow).toBe(slow); // a dozen at once would have to queue for nothing here
 });
 
 test("a cluster whose client has its credentials exists, also after those of others were lost", async () => {
@@ -113,13 +113,13 @@ test("a cluster whose client has its credentials exists, also after those of oth
   expect((await bed.receive("blue")).status).toBe(0);
 });
 
-test("of two that register the same at once one gets credentials", async () => {
+test("of two equal registrations at once one gets credentials", async () => {
   const answers = await Promise.all(NAMES.map(() => bed.register("blue")));
   expect(answers.filter(({ status }) => status === 1)).toHaveLength(1);
   expect(answers.filter(({ status }) => status === 4)).toHaveLength(NAMES.length - 1);
 });
 
-test("with a global token a registration answers with it, and it opens every cluster", async () => {
+test("with a global token a registration returns it, and it is valid for every cluster", async () => {
   await bed.plane.operations.setCredentials({ globalToken: "rainbow" });
   expect(await bed.register("blue")).toMatchObject({ status: 1, token: "rainbow" });
   expect((await bed.submit(simple(1, 1), ["blue"])).cluster).toBe("blue");

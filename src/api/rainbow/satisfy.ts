@@ -9,19 +9,19 @@ export interface SatisfyingClusters {
   readonly total: number;
 }
 
-/** What comes beside a question: a token or secret, and which clusters it is of. */
+/** The credential of a request: a token or secret, and its clusters. */
 export interface ShownClusters {
   readonly credential: string;
-  /** Empty: not told. */
+  /** Empty: not named. */
   readonly clusters: readonly string[];
 }
 
-// Rainbow knows the first; its documentation names the others, which are all the same here.
+// Rainbow has the first; its documentation names the others, which are all the same here.
 const MATCHERS = new Set(["", "match", "equals", "range"]);
 
 /**
- * The clusters that can run a jobspec, now or later. The answer to rainbow's clients, which send no
- * credentials, covers all pull clusters; that to a client with a credential those that it may submit to.
+ * The clusters that can run a jobspec, now or later. The answer to rainbow's clients, which send no credentials, covers all pull clusters;
+ * the answer to a client with a credential covers those that it may submit to.
  */
 export async function satisfy(
   access: RainbowAccess,
@@ -39,7 +39,7 @@ export async function satisfy(
   return { clusters: ever, total: tasks[0]?.clusters.length ?? 0 };
 }
 
-/** Each wrong guess costs time, by design: a caller that is good for few must say for which. */
+/** Each wrong guess costs time, by design: a caller with a credential for few clusters must name them. */
 async function bearerOf(
   access: RainbowAccess,
   { credential, clusters }: ShownClusters,

@@ -1,7 +1,8 @@
-import { fromBinary } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import {
   MemoryGraph,
   ResponseSchema,
+  SatisfyRequestSchema,
   SatisfyResponseSchema,
 } from "../../gen/rainbow/v1/memory_pb.ts";
 import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
@@ -22,6 +23,7 @@ import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
 import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type ShownClusters } from "./satisfy.ts";
+import { SatisfyAnswers } from "./wire/satisfy-answers.ts";
 import { ShownJobs } from "./shown-jobs.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
@@ -30,11 +32,11 @@ import { TokenLists } from "./wire/token-lists.ts";
 export interface RainbowOptions extends RainbowAccess {
   readonly logger: Logger;
   readonly traffic?: Traffic | undefined;
-  /** From 0 up to, not including, 1; another one for each start. */
+  /** From 0 up to, not including, 1; different for each start. */
   readonly fraction: number;
-  /** How long jobs that one receiver was shown are hidden from others; undefined: not at all. */
+  /** How long jobs that one receiver has received are hidden from others; undefined: not at all. */
   readonly visibilityMs?: number | undefined;
-  /** For that time; absent: this process's clock. */
+  /** The clock for that time; absent: this process's clock. */
   readonly nowMs?: () => number;
 }
 
@@ -102,7 +104,7 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
       logger,
       traffic,
       toStatus,
-      principal: ANONYMOUS, // whatever the connection says: credentials are in the messages
+      principal: ANONYMOUS, // whatever the connection shows: credentials are in the messages
       large: { requests: ["register", "registerSubsystem", "submitJob"], answers: [] },
     },
   );
@@ -112,15 +114,19 @@ const DELETED = wire.DeleteResponse_ResultType.DELETE_SUCCESS;
 
 const receiveMethod = (receiving: Receiving) =>
   new BytesMethod(wire.ReceiveJobsResponseSchema, async (bytes, { peer: receiver }) => {
-    const { cluster, secret, maxJobs: jobsMax } = readReceive(bytes);
+    const request = decode(wire.ReceiveJobsRequestSchema, bytes);
+    const { cluster, secret, maxJobs: jobsMax } = request;
     return encodeReceived(await receive(receiving, { cluster, secret, jobsMax, receiver }));
   });
 
-function readReceive(bytes: Uint8Array): wire.ReceiveJobsRequest {
+function decode<Schema extends DescMessage>(
+  schema: Schema,
+  bytes: Uint8Array,
+): MessageShape<Schema> {
   try {
-    return fromBinary(wire.ReceiveJobsRequestSchema, bytes);
+    return fromBinary(schema, bytes);
   } catch (error) {
-    throw undecodable(wire.ReceiveJobsRequestSchema, error);
+    throw undecodable(schema, error);
   }
 }
 
@@ -134,24 +140,18 @@ const processed = ({ content }: wire.Request, count: number): wire.Response =>
 
 function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcService {
   const { logger, traffic } = options;
+  const answers = new SatisfyAnswers();
   return defineService(
     MemoryGraph,
     {
-      satisfy: async (request, context) => {
-        const shown = shownBy(context);
-        const { clusters: names, total } = await satisfy(options, request, { read, shown });
-        return message(SatisfyResponseSchema, {
-          clusters: [...names],
-          status: memory.SatisfyResponse_ResultType.SUCCESS,
-          totalClusters: total,
-          totalMatches: names.length,
-          totalMismatches: total - names.length,
-        });
-      },
+      satisfy: new BytesMethod(SatisfyResponseSchema, async (bytes, context) => {
+        const request = decode(SatisfyRequestSchema, bytes);
+        return answers.encode(await satisfy(options, request, { read, shown: shownBy(context) }));
+      }),
       register: async ({ name, payload }, context) => {
         const secret = shownBy(context)?.credential ?? "";
         await clusters.registerGraph(options, { name, payload, secret });
-        const status = memory.Response_ResultType.UNSPECIFIED; // as ever
+        const status = memory.Response_ResultType.UNSPECIFIED; // as before
         return message(ResponseSchema, { status });
       },
     },
@@ -159,7 +159,7 @@ function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcServic
       logger,
       traffic,
       toStatus,
-      principal: ANONYMOUS, // whatever the connection says: credentials are in the messages
+      principal: ANONYMOUS, // whatever the connection shows: credentials are in the messages
       large: { requests: ["satisfy", "register"], answers: ["satisfy"] },
     },
   );

@@ -21,7 +21,7 @@ export class ShownJobs {
     return shown === undefined || shown.receiver === receiver || shown.untilMs <= this.#nowMs();
   }
 
-  /** The receiver was shown them: again, for as long as the first time. */
+  /** The receiver has received them again: hides them for the same time again. */
   show(taskIds: Iterable<string>, receiver: string): void {
     const nowMs = this.#nowMs();
     const untilMs = nowMs + this.#visibilityMs;
@@ -36,7 +36,7 @@ export class ShownJobs {
   }
 
   /** Accepted: no receiver sees it again, unless it is returned. */
-  forget(taskIds: Iterable<string>): void {
+  accepted(taskIds: Iterable<string>): void {
     for (const taskId of taskIds) this.#shown.delete(taskId);
   }
 }

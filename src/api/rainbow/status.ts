@@ -43,12 +43,12 @@ export const refuse = {
   dominantSubsystem: (cluster: string) =>
     new AppError(
       "invalid_argument",
-      `subsystem cluster is what ${cluster} itself has; delete the cluster instead`,
+      `subsystem cluster is the graph of ${cluster} itself; delete the cluster instead`,
     ),
   tooManyToGuess: (clusters: number) =>
     new AppError(
       "exhausted",
-      `${clusters} clusters are too many to try: name yours in the metadata busbar-clusters`,
+      `${clusters} clusters are too many to try: name yours in the gRPC metadata busbar-clusters`,
     ),
   noToken: () => new AppError("invalid_argument", "a cluster token is required"),
   noClusters: () =>
@@ -63,7 +63,7 @@ export const refuse = {
   tooLarge: (bytes: number) =>
     new AppError(
       "exhausted",
-      `what is to be run has ${bytes} bytes as JSON, more than a cluster could receive`,
+      `the job has ${bytes} bytes as JSON, more than a cluster can receive`,
     ),
   noSecret: () => new AppError("invalid_argument", "a cluster secret is required"),
   noJobs: () => new AppError("invalid_argument", "one or more jobs must be accepted"),
@@ -76,8 +76,8 @@ export const refuse = {
 } as const;
 
 /**
- * Every refusal is UNKNOWN, as every error of rainbow's server is. Only what gRPC itself says there
- * too keeps its code: that there is too much, that the server is going away, that it has failed.
+ * Every rejection is UNKNOWN, like every error of rainbow's server. Only codes that gRPC itself sends there stay: too much data, a server
+ * that stops, an internal failure.
  */
 export function toStatus(error: unknown): GrpcStatus {
   const status = toGrpcStatus(error);

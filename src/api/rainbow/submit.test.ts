@@ -47,12 +47,27 @@ describe("satisfy", () => {
     await bed.register("large", graphOf(8));
   });
 
-  test("names the clusters that can run it, each slot counted, and of how many", async () => {
+  test("names the clusters that can run it, each slot counted, and the total number", async () => {
     for (const matcher of ["", "match", "range", "equals"]) {
       expect(await ask(simple(2, 4), matcher)).toEqual(answer(["large", "small"], 2));
     }
     expect(await ask(simple(8, 4))).toEqual(answer(["large"], 2));
     expect(await ask(simple(1, 5))).toEqual(answer([], 2));
+  });
+
+  test("a repeated request sees clusters that come, fill up and go", async () => {
+    const again = () => ask(simple(8, 4));
+    expect(await again()).toEqual(answer(["large"], 2));
+    expect(await again()).toEqual(answer(["large"], 2));
+    await bed.register("larger", graphOf(9));
+    expect(await again()).toEqual(answer(["large", "larger"], 3));
+    for (const cluster of ["larger", "larger", "large"]) await bed.submit(simple(8, 4), [cluster]);
+    expect(await again()).toEqual(answer(["large", "larger"], 3));
+    const gone = { name: "large", secret: bed.secretOf("large") };
+    await call(bed.client, scheduler.delete, gone);
+    expect(await again()).toEqual(answer(["larger"], 2));
+    await bed.register("tiny", graphOf(1));
+    expect(await again()).toEqual(answer(["larger"], 3));
   });
 
   test("every cluster satisfies a request that names no resources", async () => {
@@ -84,7 +99,7 @@ describe("satisfy", () => {
     expect(await bed.accept("large", [1])).toBe(2);
   });
 
-  test("shows only what a credential is good for", async () => {
+  test("shows only clusters that a credential is valid for", async () => {
     const bearer = (text: string, clusters = "") => ({
       authorization: `Bearer ${text}`,
       ...(clusters !== "" && { "busbar-clusters": clusters }),
@@ -99,13 +114,13 @@ describe("satisfy", () => {
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   });
 
-  test("is refused in that server's words, and where it has none in ours", async () => {
+  test("is rejected in that server's words, and where it has none in ours", async () => {
     expect(await refusal(ask(simple(1, 1), "zzz"))).toBe("did not find algorithm named zzz");
     expect(await refusal(ask(""))).toBe("unexpected end of JSON input");
     expect(await refusal(ask('{"version": "1"}'))).toMatch(/version/);
   });
 
-  test("a graph is not taken from who may not register", async () => {
+  test("a graph is rejected from a client that may not register", async () => {
     const put = MemoryGraph.method.register;
     const ghost = { name: "ghost", payload: graphOf(1) };
     expect(await refusal(call(bed.client, put, ghost))).toBe("request denied");
@@ -135,7 +150,7 @@ describe("a submission", () => {
     await bed.register("large", graphOf(8));
   });
 
-  test("becomes one job of the cluster that is chosen, with a number of its own", async () => {
+  test("becomes one job of the chosen cluster, with its own number", async () => {
     const text = simple(4, 1, ["echo", 'a "quoted" word']);
     const { jobid, cluster, status: said, clusters } = await bed.submit(text, ["small", "large"]);
     expect({ jobid, cluster, said, clusters }).toEqual({
@@ -150,7 +165,7 @@ describe("a submission", () => {
     expect(spec.jobspec).toBe(text);
   });
 
-  test("is only tried when that is all that is asked", async () => {
+  test("is only tried when the request asks for that", async () => {
     const { jobid, cluster, clusters } = await bed.submit(simple(1, 1), ["small", "large"], {
       satisfyOnly: true,
       selectAlgorithm: "first",
@@ -163,7 +178,7 @@ describe("a submission", () => {
     expect((await bed.plane.operations.listJobs({}, {})).jobs).toEqual([]);
   });
 
-  test("is chosen for by the request's rules, which end with it", async () => {
+  test("has its cluster chosen by the request's rules, which end with it", async () => {
     const state = (cluster: string, free: number) =>
       call(bed.client, scheduler.updateState, {
         cluster,
@@ -195,7 +210,7 @@ describe("a submission", () => {
     expect(readAs({ 3: ["cluster", "text"] }, bytes)).toMatchObject({ cluster: "large" });
   });
 
-  test("is refused in that server's words, and nothing is stored", async () => {
+  test("is rejected in that server's words, and nothing is stored", async () => {
     const none = "one or more authenticated clusters are required";
     expect(await refusal(bed.submit(simple(1, 1), []))).toBe(none);
     const nameless = [
@@ -257,11 +272,11 @@ describe("a submission", () => {
     const large = await failure(send([...job, [6, `echo '${'"'.repeat(500_000)}'`]]));
     expect([large.code, large.details]).toEqual([
       status.RESOURCE_EXHAUSTED,
-      expect.stringContaining("more than a cluster could receive"),
+      expect.stringContaining("more than a cluster can receive"),
     ]);
   });
 
-  test("of a megabyte is as good as any other", async () => {
+  test("of a megabyte works like any other", async () => {
     const text = simple(1, 1, ["echo", "x".repeat(900_000)]);
     expect((await bed.submit(text, ["small"])).jobid).toBe(1);
     const { jobs } = await bed.receive("small");

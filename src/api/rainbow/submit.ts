@@ -26,7 +26,7 @@ export async function submit(
     : submitJobspec(access, request, submitting);
 }
 
-/** As that server did it: nothing is matched, the cluster that is named gets it. */
+/** Like that server: without matching, the named cluster gets it. */
 async function submitCommand(
   access: RainbowAccess,
   request: CommandRequest,
@@ -36,7 +36,7 @@ async function submitCommand(
   if (token === "") throw refuse.noToken();
   const { principal } = known(await access.authenticator.submitter([{ cluster, token }]));
   const text = toJobspecText(request);
-  checkFits(text, command); // which its readers run: it is never left out
+  checkFits(text, command); // its readers run it: it is never omitted
   const { jobspec } = await read(text);
   const [word = ""] = command.trim().split(/\s+/);
   const job = toSubmission(
@@ -71,7 +71,7 @@ async function submitJobspec(
   return { jobId: Number(chosen.id), cluster: chosen.cluster, clusters: [] };
 }
 
-/** Of a record beside its texts. */
+/** The bytes of a record without its texts. */
 const RECORD_BYTES = 8_192;
 
 /** Checks that the texts, as JSON in a record, leave space for its other fields. */
@@ -80,7 +80,7 @@ function checkFits(...texts: readonly string[]): void {
   if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
 }
 
-/** With the token of this cluster alone, of all that were shown. */
+/** With the token of this cluster alone, of all sent tokens. */
 async function submitTo(
   cluster: string,
   job: ReturnType<typeof toSubmission>,
@@ -93,7 +93,7 @@ async function submitTo(
 
 const REASONS_MAX = 5;
 
-/** What clusters said, and which the rules dropped. */
+/** The answers of clusters, and which clusters the rules dropped. */
 function whyNone({ dropped, tasks }: ChosenJobView & { readonly kind: "none" }): readonly string[] {
   const reasons = new Map<string, string>();
   for (const { clusters } of tasks) {

@@ -6,7 +6,7 @@ import type { SubmissionInput } from "../../server/operations/operations.ts";
 import type { CommandRequest } from "./wire/decode.ts";
 import type { ReadJobspec } from "./jobspecs/jobspecs.ts";
 
-/** One job, which goes to a cluster as a whole: its text, as it was sent. */
+/** One job, which goes to a cluster as a whole: its original text. */
 export const toSubmission = (
   { jobspec, request }: Pick<ReadJobspec, "jobspec" | "request">,
   sent: { readonly name: string; readonly text: string; readonly cluster?: string },
@@ -22,7 +22,7 @@ export const toSubmission = (
   },
 });
 
-/** Names are for people: too long a one is no reason to refuse a job. */
+/** Names are for people: a name that is too long is no reason to reject a job. */
 const nameOf = (name: string): string | undefined => {
   const text = visible(name.replaceAll("\0", ""), limits.nameLengthMax);
   return text === "" ? undefined : text;
@@ -31,14 +31,14 @@ const nameOf = (name: string): string | undefined => {
 /** The key in `attributes.user` under which a jobspec holds the original request of the first generation. */
 const SENT = "rainbow";
 
-/** What clients of the first generation send, and read. */
+/** The request that clients of the first generation send, and read. */
 export interface CommandLine {
   readonly command: string;
   readonly nodes: number;
   readonly tasks: number;
 }
 
-/** The jobspec that later clients make of a command, with the original request in it. */
+/** The jobspec that later clients make from a command, with the original request in it. */
 export function toJobspecText({ name, command, nodes, tasks }: CommandRequest): string {
   const core = tasks < 1 ? {} : { with: [{ type: "core", count: tasks }] };
   const node = { type: "node", count: Math.max(1, nodes), ...core };
@@ -47,7 +47,7 @@ export function toJobspecText({ name, command, nodes, tasks }: CommandRequest): 
     ...(name === "" ? {} : { name }),
     attributes: { user: { [SENT]: { command, nodes, tasks } } },
     resources: { "task-resources": { type: "rack", replicas: 1, with: [node] } },
-    // Half a quotation is a matter of the shell's.
+    // The shell handles an unfinished quotation.
     tasks: [{ command: wordsOf(command), resources: "task-resources" }],
   });
 }
@@ -57,7 +57,7 @@ function wordsOf(command: string): readonly string[] {
   return words.length === 0 ? ["/bin/sh", "-c", command] : words;
 }
 
-/** The original request of a jobspec that was made of one of the first generation. */
+/** The original request of a jobspec that was made from one of the first generation. */
 export function sentWith({ attributes }: ReadJobspec["jobspec"]): CommandLine | undefined {
   const { command, nodes, tasks } = within(within(attributes.extras, "user"), SENT);
   if (typeof command !== "string") return undefined;
@@ -73,6 +73,6 @@ function within(
   return isMap ? (value as Readonly<Record<string, Plain>>) : {};
 }
 
-/** A line that says the same, for a job that is one plain command; else nothing. */
+/** An equivalent line, for a job that is one plain command; otherwise nothing. */
 export const lineOf = (argv: readonly string[] | undefined): string =>
   argv === undefined ? "" : joinShell(argv);

@@ -21,7 +21,7 @@ afterEach(async () => {
 const shownTo = async (client: Client | undefined, max = 0): Promise<readonly number[]> =>
   Object.keys((await bed.receive("blue", max, client)).jobs).map(Number);
 
-test("of several receivers at once each is shown other jobs, and all of them are shown", async () => {
+test("several receivers at once receive different jobs, and together all of them", async () => {
   for (let count = 0; count < 20; count++) await bed.submit(simple(1, 1), ["blue"]);
   const shown = await Promise.all(receivers.map((receiver) => shownTo(receiver, 5)));
   expect(shown.map(({ length }) => length)).toEqual([5, 5, 5, 5]);
@@ -34,7 +34,7 @@ test("a job is hidden from others until its time is over or it is accepted", asy
   expect(await shownTo(first)).toEqual([1, 2]);
   expect(await shownTo(second)).toEqual([]);
   expect(await shownTo(first)).toEqual([1, 2]);
-  expect(await bed.accept("blue", [1], second)).toBe(2); // who knows its number may accept it
+  expect(await bed.accept("blue", [1], second)).toBe(2); // a client that knows its number may accept it
   nowMs = 29_999;
   expect(await shownTo(second)).toEqual([]);
   nowMs = 30_000;
@@ -49,6 +49,6 @@ test("entries of tasks that are visible again are removed", () => {
   now = 10;
   shown.show(["2"], "a");
   expect([shown.isVisible("1", "b"), shown.isVisible("2", "b")]).toEqual([true, false]);
-  shown.forget(["2"]);
+  shown.accepted(["2"]);
   expect(shown.isVisible("2", "b")).toBe(true);
 });

@@ -12,7 +12,7 @@ const { RUNNING } = ResourceStatus;
 const userOf = (bed: RikBed, role: "worker" | "controller", name: string): string =>
   `${name}:${bed.door.callers.tokenFor(role, name)}@`;
 
-test("workers and controllers show their tokens in their URLs, and jobs have their names", async () => {
+test("workers and controllers send their tokens in their URLs, and jobs have their names", async () => {
   const bed = await open({ secret: SECRET });
   const asEdge = userOf(bed, "worker", "edge");
   const worker = await bed.readyWorker("edge", likeRiklet, metricsOf(4), asEdge);
@@ -48,7 +48,7 @@ test.for([
     "the token of edge is wrong",
   ],
   ["with a name that is none", () => `a/b:${SECRET}@`, "the name must be letters, digits, . _ -"],
-] as const)("a worker %s is refused, and told why", async ([, user, details]) => {
+] as const)("a worker %s is refused, with the reason", async ([, user, details]) => {
   const bed = await open({ secret: SECRET });
   const worker = await bed.worker("edge", likeRiklet, user(bed));
   await until(() => expect(worker.code).toBe(grpc.UNAUTHENTICATED));

@@ -4,24 +4,24 @@ import type { RikPrincipal } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
 import { RESERVED } from "./translate.ts";
 
-/** What one is told to be. */
+/** The role of a caller. */
 export type RikRole = "worker" | "controller";
 
 /** Without a name: the server requires none. */
 const ANONYMOUS_PRINCIPAL: RikPrincipal = { kind: "rik" };
 
 /**
- * Identifies callers by the user part of their configured URL: name and token. REST users send it as Basic authentication; rik's
- * programs send it in `:authority`, which rik's ports translate to the same. Valid tokens are the secret itself, and those made
- * of it for a name (`tokenFor`).
+ * Identifies callers by the user part of their configured URL: name and token. REST users send it as Basic authentication; rik's programs
+ * send it in `:authority`, which rik's ports convert to the same. Valid tokens are the secret itself, and those derived from it for a name
+ * (`tokenFor`).
  */
 export class RikCallers {
   readonly #secret: string | undefined;
   readonly #known = new Map<string, RikPrincipal>();
-  /** Who showed the secret, and no token of a name. */
+  /** The caller sent the secret itself, not a token of a name. */
   readonly #withSecret = new WeakSet<RikPrincipal>();
 
-  /** `secret`: undefined: nothing is asked for. */
+  /** `secret`: undefined: no credential is required. */
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
@@ -37,12 +37,12 @@ export class RikCallers {
     return this.#principal(shown, role);
   }
 
-  /** Whether it may make tokens of others: a token of one name must not lead to another. */
+  /** Whether it may make tokens for others: a token of one name must not lead to another. */
   hasSecret(principal: RikPrincipal): boolean {
     return this.#withSecret.has(principal);
   }
 
-  /** A token of a name is good for the worker of that host name; the secret is for all. */
+  /** A token of a name is valid for the worker of that host name; the secret for all. */
   checkHostName(principal: RikPrincipal, hostname: string): void {
     const { name } = principal;
     if (name === undefined || name === hostname || this.hasSecret(principal)) return;
@@ -52,7 +52,7 @@ export class RikCallers {
     );
   }
 
-  /** For one that does not know the secret: good for this name and this role only. */
+  /** For a caller that does not know the secret: valid for this name and this role only. */
   tokenFor(role: RikRole, name: string): string {
     if (this.#secret === undefined) {
       throw new AppError("conflict", "no secret is set, so that nobody is asked for a token");
@@ -87,7 +87,7 @@ const KNOWN_MAX = 10_000;
 
 const denied = (problem: string): AppError => new AppError("unauthenticated", problem);
 
-/** In the same time, wherever they differ. */
+/** In constant time, wherever they differ. */
 function isSame(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHmac("sha256", "rik").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

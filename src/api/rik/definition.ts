@@ -5,7 +5,7 @@ import type {
 } from "../../core/model/job/workload/workload.ts";
 import { readWorkload } from "../../core/model/job/workload/workload.ts";
 
-/** Where rik's controller lets functions listen on their nodes, and in their machines. */
+/** The ports where rik's controller lets functions listen on their nodes, and in their machines. */
 const PORT_FIRST = 45_000;
 const PORT_TOTAL = 5_000;
 const PORT_INSIDE = 8_080;
@@ -18,7 +18,7 @@ interface SpecValue {
   readonly function: object | null;
 }
 
-/** A definition in the words of rik, with its keys in the order in which rik writes them. */
+/** A definition in the words of rik, with its keys in rik's order. */
 export interface DefinitionValue {
   readonly apiVersion: string;
   readonly kind: WorkloadDefinition["kind"];
@@ -27,7 +27,7 @@ export interface DefinitionValue {
   readonly replicas: number | null;
 }
 
-/** `job`: of the instance that it is for, which gives a function its port. */
+/** `job`: the job of its instance, which determines a function's port. */
 export function toValue(workload: WorkloadDefinition, job?: number): DefinitionValue {
   const { apiVersion, kind, name, containers, replicas = null } = workload;
   const called = workload.function;
@@ -38,10 +38,10 @@ export function toValue(workload: WorkloadDefinition, job?: number): DefinitionV
   return { apiVersion, kind, name, spec, replicas };
 }
 
-// Of pods, whose orders do not depend on their jobs.
+// For pods, whose orders do not depend on their jobs.
 const ORDERS = new WeakMap<WorkloadDefinition, string>();
 
-/** What a worker of rik is sent: it ends when something that it looks at is missing. */
+/** The order for a worker of rik: it crashes when a field that it reads is missing. */
 export function toOrder(text: string, job: number): string {
   const workload = readWorkload(text);
   if (workload.function !== undefined) return JSON.stringify(toValue(workload, job));

@@ -36,9 +36,9 @@ export const RIK_SETTINGS: RikSettings = {
 export interface RikDoorOptions {
   readonly operations: RikAccess;
   readonly sessions: AgentSessions;
-  /** Of this server, kept with its data: by it nodes are known again. */
+  /** The id of this server, stored with its data: it recognizes nodes by it. */
   readonly agentSecret: string;
-  /** That callers show; undefined: they are asked for nothing. */
+  /** The secret of callers; undefined: no credential is required. */
   readonly secret: string | undefined;
   readonly settings?: RikSettings | undefined;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface RikDoorOptions {
   readonly traffic?: Traffic | undefined;
 }
 
-/** What rik's scheduler is, over one control plane. */
+/** rik's scheduler, over one control plane. */
 export interface RikDoor {
   readonly worker: GrpcService;
   readonly controller: GrpcService;
@@ -63,7 +63,7 @@ export interface RikDoor {
   close(): void;
 }
 
-/** Reads which instances there are before anybody is served. */
+/** Reads the existing instances before it serves any client. */
 export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
   const { operations, sessions, agentSecret, secret, settings = RIK_SETTINGS } = options;
   const { clock, random, logger, traffic } = options;

@@ -7,7 +7,7 @@ import {
 import { undecodable } from "../grpc/calls/codec.ts";
 import { Unusual, unusual, WireReader } from "../grpc/calls/wire-reader.ts";
 
-/** What ScheduleInstance asks for. */
+/** The content of a ScheduleInstance request. */
 export type SchedulingRequest = Pick<
   WorkloadScheduling,
   "workloadId" | "definition" | "action" | "instanceId"
@@ -16,14 +16,13 @@ export type SchedulingRequest = Pick<
 const [WORKLOAD_ID, DEFINITION, ACTION, INSTANCE_ID] = [0x0a, 0x12, 0x18, 0x22];
 
 /**
- * Reads requests one after the other. Those of one workload repeat its text, which is held once for all of them: whoever looks
- * it up knows it by itself.
+ * Decodes requests one after another. Those of one workload repeat its text; all of them share one string, so that lookups by it are fast.
  */
 export class SchedulingReader {
   #workloadId = "";
   #definition = "";
 
-  /** Throws AppError when it is none. */
+  /** Throws AppError when it is invalid. */
   read(bytes: Uint8Array): SchedulingRequest {
     let request: SchedulingRequest;
     try {

@@ -10,7 +10,7 @@ import { likeRiklet, metricsOf, POD, until, useRikBeds } from "./testing/rik-bed
 const open = useRikBeds();
 const { CREATING, RUNNING, DESTROYING, TERMINATED, FAILED } = ResourceStatus;
 
-test("an instance goes from the controller to a worker and back, and its end too", async () => {
+test("an instance goes from the controller to a worker and back, and so does its end", async () => {
   const bed = await open();
   const worker = await bed.readyWorker("node-a");
   const controller = await bed.controller();
@@ -39,7 +39,7 @@ test("an instance goes from the controller to a worker and back, and its end too
   expect(bed.door.book.count).toBe(0);
 });
 
-test("a worker without a host name, and a second one of the same, are refused in rik's words", async () => {
+test("a worker without a host name, and a second one of the same name, are refused in rik's words", async () => {
   const bed = await open();
   const nameless = await bed.worker("").catch(() => undefined);
   expect(nameless?.code).toBe(grpc.FAILED_PRECONDITION);
@@ -51,7 +51,7 @@ test("a worker without a host name, and a second one of the same, are refused in
   expect(first.code).toBeUndefined();
 });
 
-test("instances wait for the first heartbeat of a worker, and are spread by what workers have", async () => {
+test("instances wait for the first heartbeat of a worker, and are spread by the capacity of workers", async () => {
   const bed = await open();
   const controller = await bed.controller();
   for (let at = 0; at < 50; at++) await controller.schedule(`i-${at}`);
@@ -63,7 +63,7 @@ test("instances wait for the first heartbeat of a worker, and are spread by what
   expect(large.orders.length).toBe(200);
 });
 
-test("an instance that requests more than a worker has goes to the one that has it", async () => {
+test("an instance that requests more than one worker has goes to another that has it", async () => {
   const bed = await open();
   const controller = await bed.controller();
   const small = await bed.readyWorker("small", likeRiklet, metricsOf(1, 1));
@@ -76,7 +76,7 @@ test("an instance that requests more than a worker has goes to the one that has 
   expect(small.orders).toEqual([]);
 });
 
-test("what cannot be read, or would end a worker, is answered OK and told as failed", async () => {
+test("an invalid definition, or one that would crash a worker, is answered OK and reported as failed", async () => {
   const bed = await open();
   const worker = await bed.readyWorker("node-a");
   const controller = await bed.controller();
@@ -171,7 +171,7 @@ test("a worker without a heartbeat for 45 s is given up", async () => {
   expect(quiet.details).toContain("no heartbeat");
 });
 
-test("each controller receives statuses of its own instances, also when it comes back", async () => {
+test("each controller receives statuses of its own instances, also when it reconnects", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
   const [one, two] = [await bed.controller(), await bed.controller()];
@@ -229,4 +229,27 @@ test("controllers receive all workers, with their addresses, whenever these conn
   });
   late.close();
   await until(() => expect(workers().get("late")).toMatchObject({ status: TERMINATED }));
+});
+
+test("two controllers without names that choose the same id: the second gets an error and cannot destroy the instance of the first", async () => {
+  const bed = await open();
+  const worker = await bed.readyWorker("node-a");
+  const [first, second] = [await bed.controller(), await bed.controller()];
+  await first.schedule("one");
+  await first.until("one", ResourceStatus.RUNNING);
+  await second.schedule("one", POD, "w2");
+  await second.until("one", ResourceStatus.FAILED);
+  expect(second.metricsOf("one")).toContain("another controller without a name");
+  await second.destroy("one");
+  await second.until("one", ResourceStatus.TERMINATED);
+  await second.destroy("one"); // the id is not its own
+  await first.schedule("two");
+  await first.until("two", ResourceStatus.RUNNING);
+  expect(first.of("one")).toEqual([ResourceStatus.CREATING, ResourceStatus.RUNNING]);
+  expect(worker.orders.map(({ instanceId, action }) => [instanceId, action])).toEqual([
+    ["one", 0],
+    ["two", 0],
+  ]);
+  await first.destroy("one");
+  await first.until("one", ResourceStatus.TERMINATED);
 });

@@ -25,7 +25,7 @@ export interface RikServicesOptions {
   readonly traffic?: Traffic | undefined;
 }
 
-/** What rik's scheduler serves, for its workers and its controllers, all as they are. */
+/** The services of rik's scheduler, for its unmodified workers and controllers. */
 export function rikServices(options: RikServicesOptions): {
   readonly worker: GrpcService;
   readonly controller: GrpcService;

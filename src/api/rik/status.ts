@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 
-/** In the words of rik's own scheduler. Its workers end with either. */
+/** In the words of rik's own scheduler. Its workers exit on either. */
 export const noHostName = (): AppError => new AppError("conflict", "No hostname specified");
 
 export const alreadyThere = (): AppError =>

@@ -6,34 +6,34 @@ import type { SubmissionInput } from "../../server/operations/operations.ts";
 import type { InstanceView } from "../../server/services/service-views.ts";
 import type { JobView, TaskView } from "../../server/views/views.ts";
 
-/** By which jobs are known that are instances, and whose they are. */
+/** Labels that identify jobs as instances, and their owners. */
 export const DOOR_LABEL = { "rik.door": "instance" };
 export const CONTROLLER_LABEL = "rik.controller";
 export const WORKLOAD_LABEL = "rik.workload";
-/** Of controllers without a credential, when the server requires none. */
+/** The owner of controllers without a credential, when the server requires none. */
 export const ANYBODY = "anybody";
 
-/** Of REST users: no controller receives statuses of their instances. */
+/** The owner of REST users' instances: no controller receives their statuses. */
 const REST = "rest";
 export const restOf = (name: string | undefined): string =>
   name === undefined ? REST : `${REST}:${name}`;
-/** The name that was given to `restOf`. */
+/** The name that was passed to `restOf`. */
 export const restName = (owner: string): string | undefined =>
   owner === REST ? undefined : owner.slice(REST.length + 1);
 export const isRest = (controller: string): boolean => controller.split(":")[0] === REST;
-/** Names that mean something here. */
+/** Names with a meaning here. */
 export const RESERVED: ReadonlySet<string> = new Set([ANYBODY, REST]);
 
-/** What rik knows an instance by. */
+/** The identity of an instance in rik. */
 export interface RikInstanceInput {
   readonly controller: string;
   readonly workloadId: string;
   readonly id: string;
-  /** Of its workload, as it was sent. */
+  /** The definition of its workload, as it was sent. */
   readonly definition: string;
 }
 
-/** What all instances of a workload are made of. Throws when its definition cannot be read. */
+/** The template of all instances of a workload. Throws when its definition is invalid. */
 export function toTemplate({
   controller,
   workloadId,
@@ -42,8 +42,8 @@ export function toTemplate({
   const { requests } = readWorkload(definition);
   return {
     workload: definition,
-    // No end of its own; one that failed is not started again, as rik has it. One that takes worker after worker
-    // down with it fails in the end.
+    // No end of its own; a failed instance is not restarted, as in rik. An instance that takes worker after worker down with it fails in
+    // the end.
     service: { restart: "never" },
     ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
     labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
@@ -54,10 +54,10 @@ export const toSubmission = ({ id, ...workload }: RikInstanceInput): SubmissionI
   spec: { ...toTemplate(workload), name: id },
 });
 
-/** How an instance is, and why. */
+/** The status of an instance, and its reason. */
 export interface RikInstanceState {
   readonly status: ResourceStatus;
-  /** For people; empty: the status says it all. */
+  /** For people; empty: the status is sufficient. */
   readonly reason: string;
   readonly node?: string | undefined;
 }
@@ -90,14 +90,14 @@ const ENDS: ReadonlySet<JobStateName> = new Set([
 export function stateOfTask({ state, reason, node, past }: TaskView): RikInstanceState {
   const isAgain = state === "waiting" || state === "assigned";
   const last = isAgain ? past.at(-1) : undefined;
-  // One that is started again has failed until then; one that was lost with its worker has not.
+  // A restarting instance has failed until then; one that was lost with its worker has not.
   const isLost = last === undefined || /^(lost|vanished|its node)\b/.test(last.reason);
   const hasFailed = state === "waiting" && !isLost;
   const status = hasFailed ? ResourceStatus.FAILED : OF_TASK[state];
   return { status, reason: reason ?? last?.reason ?? ownEnd(state), node };
 }
 
-/** Of one that nobody ended and that did not fail. */
+/** For an instance that nobody ended and that did not fail. */
 const ownEnd = (state: TaskStateName): string =>
   state === "succeeded" ? "it ended by itself, with exit code 0" : "";
 
@@ -110,7 +110,7 @@ export const stateOfInstance = ({ state, reason, node }: InstanceView): RikInsta
 
 export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has(state);
 
-/** Of a job with one task, without what only its task knows. */
+/** For a job with one task, without the data of its task. */
 export function stateOfJob({
   tasks,
   reason = "",

@@ -23,7 +23,7 @@ const status = fc.nat(6).map((number) => number as ResourceStatus);
 const orders = fc.nat(1).map((number) => number as WorkloadRequestKind);
 const kind = fc.constantFrom(0, 1, 9, -1).map((number) => number as WorkloadRequestKind);
 
-test("frames of instances and orders are those that the generated code makes", () => {
+test("frames of instances and orders equal those of the generated code", () => {
   fc.assert(
     fc.property(text, text, status, orders, (id, other, told, action) => {
       const [frame, ...more] = messagesOf(instanceFrame(id, told, other));
@@ -41,7 +41,7 @@ test("frames of instances and orders are those that the generated code makes", (
   );
 });
 
-test("requests are read as the generated code reads them, whatever came before", () => {
+test("requests decode as with the generated code, whatever came before", () => {
   const reader = new SchedulingReader();
   fc.assert(
     fc.property(text, text, text, kind, (workloadId, definition, instanceId, action) => {
@@ -52,7 +52,7 @@ test("requests are read as the generated code reads them, whatever came before",
   );
 });
 
-test("requests with fields that are not known are read, and what is none is refused", () => {
+test("requests with unknown fields are decoded, and invalid ones are rejected", () => {
   const reader = new SchedulingReader();
   const bytes = toBinary(
     WorkloadSchedulingSchema,

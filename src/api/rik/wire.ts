@@ -7,7 +7,7 @@ import {
 import { frameMessage } from "../../lib/grpc/frames.ts";
 import { fieldBytes, FrameWriter } from "../grpc/calls/frame-writer.ts";
 
-/** Who tells controllers of instances. */
+/** The sender of instance statuses to controllers. */
 const SCHEDULER = "scheduler";
 
 /** InstanceScheduling. */
@@ -32,7 +32,7 @@ export function instanceFrame(instanceId: string, status: ResourceStatus, metric
   const metricsBytes = Buffer.byteLength(metrics);
   const statusBytes = status === 0 ? 0 : 2;
   const inside = statusBytes + fieldBytes(metricsBytes) + fieldBytes(idBytes);
-  const insideBytes = Math.max(2, fieldBytes(inside)); // it is there also when it is empty
+  const insideBytes = Math.max(2, fieldBytes(inside)); // present even when it is empty
   return new FrameWriter(insideBytes + fieldBytes(SCHEDULER.length))
     .inside(1, inside)
     .number(1, status)
@@ -42,7 +42,7 @@ export function instanceFrame(instanceId: string, status: ResourceStatus, metric
     .end();
 }
 
-/** A controller that is sent one without an address listens no more. */
+/** A controller that receives one without an address stops listening. */
 export const workerFrame = (
   identifier: string,
   hostAddress: string,

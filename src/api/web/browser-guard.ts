@@ -4,9 +4,9 @@ import { hostname } from "node:os";
 import { isLoopback } from "../../lib/address.ts";
 import { AppError } from "../../lib/errors.ts";
 
-/** Names that this server goes by. */
+/** Host names of this server. */
 export interface OwnNames {
-  /** Where it listens. */
+  /** Its address. */
   readonly listenHost: string;
   /** Further names and addresses, of --host-name. */
   readonly hostNames: readonly string[];
@@ -15,11 +15,10 @@ export interface OwnNames {
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
 /**
- * Keeps web pages out. A browser reaches whatever its machine reaches, so that a page from anywhere
- * could run commands here: with a host name of its own that it points to this server (DNS
- * rebinding), or with a request that needs no permission because it has no body. So the server must
- * be called by a name of its own, and pages must come from this very server. Programs do not send
- * `Origin` or `Sec-Fetch-Site`, and are not affected.
+ * Refuses web pages. A browser reaches everything that its machine reaches, so a page from anywhere could run commands here: with its own
+ * host name that it points to this server (DNS rebinding), or with a request that needs no permission because it has no body. So the
+ * request must use one of the server's own names, and pages must come from this same server. Programs do not send `Origin` or
+ * `Sec-Fetch-Site`, and are not affected.
  */
 export function refuseForeignPages(
   { headers, method, socket }: Pick<IncomingMessage, "headers" | "method" | "socket">,
@@ -29,7 +28,7 @@ export function refuseForeignPages(
   if (host !== undefined && !isOwnName(nameOf(host), names, socket.localAddress)) {
     throw new AppError(
       "permission_denied",
-      `this server does not go by the name ${JSON.stringify(host.slice(0, 100))}; ` +
+      `this server does not answer to the host name ${JSON.stringify(host.slice(0, 100))}; ` +
         "start it with --host-name to add one",
       { field: "Host" },
     );
@@ -43,14 +42,14 @@ export function refuseForeignPages(
   }
   const site = headers["sec-fetch-site"];
   if (site !== "cross-site" && site !== "same-site") return;
-  // Following a link to here only shows something.
+  // Following a link to this server only reads.
   if (method === "GET" && headers["sec-fetch-mode"] === "navigate") return;
   throw new AppError("permission_denied", "other pages may not call this server", {
     field: "Sec-Fetch-Site",
   });
 }
 
-/** The port is not looked at: tunnels have others. */
+/** The port does not count: tunnels have others. */
 function isOwnName(
   name: string,
   { listenHost, hostNames }: OwnNames,

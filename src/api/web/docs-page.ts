@@ -5,11 +5,11 @@ import { pageFolder, SWAGGER_UI_FILES } from "../../lib/files/page-files.ts";
 /** A page that shows an OpenAPI document with swagger-ui. It needs no network. */
 export interface DocsPage {
   readonly title: string;
-  /** Where the page is served: "/docs". */
+  /** The path of the page: "/docs". */
   readonly path: string;
-  /** Where the document is served: "/v1/openapi.json". */
+  /** The path of the document: "/v1/openapi.json". */
   readonly document: string;
-  /** Settings of SwaggerUIBundle beside these. */
+  /** Additional settings of SwaggerUIBundle. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -52,7 +52,7 @@ const htmlOf = ({ title, path }: DocsPage): string => `<!doctype html>
 </html>
 `;
 
-/** No validator: it would be somewhere on the internet. */
+/** No validator: it would be on the internet. */
 function startOf({ document, settings }: DocsPage): string {
   const all = { url: document, dom_id: "#swagger-ui", validatorUrl: null, ...settings };
   return `SwaggerUIBundle(${JSON.stringify(all)});\n`;

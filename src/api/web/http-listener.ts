@@ -5,14 +5,14 @@ import { toListenError } from "../grpc/listen-error.ts";
 
 export interface HttpListener {
   readonly address: string;
-  /** Takes no more requests, lets requests finish, and cuts off what does not end. */
+  /** Accepts no more requests, lets requests finish, and cuts off those that do not end. */
   close(): Promise<void>;
 }
 
 interface ListenerOptions {
-  /** "127.0.0.1:8001"; port 0 takes any that is free. */
+  /** "127.0.0.1:8001"; port 0 takes any free one. */
   readonly address: string;
-  /** That says the address, for errors. */
+  /** The flag of the address, for errors. */
   readonly flag: string;
   readonly drainMs?: number | undefined;
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -20,7 +20,7 @@ interface ListenerOptions {
 
 const IDLE_CHECK_MS = 20;
 
-/** A port for HTTP with the limits that all of them have. */
+/** A port for HTTP with the limits of all of them. */
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   const { address, flag, drainMs = limits.drainMsMax } = options;
   const { host, port } = parseAddress(address, flag);

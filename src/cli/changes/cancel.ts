@@ -30,7 +30,7 @@ export function declareCancel(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Running tasks get a TERM, and a KILL when they ignore it. Cancelling what has ended changes nothing.
+Running tasks get TERM, and KILL after their grace time. Cancelling a job that has ended changes nothing.
 
 Examples:
   busbar cancel 17
@@ -47,7 +47,7 @@ Examples:
         }
         const named = ids === undefined || ids.length === 0 ? await found(session, flags) : ids;
         if (named !== ids && named.length === 0) {
-          return { json: { jobs: [] }, text: () => "no such jobs" };
+          return { json: { jobs: [] }, text: () => "no job matches" };
         }
         return changeEach(session, named, {
           change: (client, id) => client.cancelJob({ id, reason, ifRevision }),
@@ -57,7 +57,7 @@ Examples:
     );
 }
 
-/** The jobs that have not ended and that flags tell apart. */
+/** The jobs that have not ended and that the flags select. */
 async function found(
   session: Session,
   { state, label, group, ifRevision }: CancelFlags,
@@ -76,9 +76,9 @@ async function found(
   return items;
 }
 
-/** A running task takes a moment to stop; the answer is the job as it was when it was asked to. */
+/** A running task takes a moment to stop; the answer is the job at the time of the request. */
 function describe(id: string, job: JobRow): string {
   const name = nameOf(id, job);
-  if (id.includes(".")) return `${name} is being cancelled, unless it has ended`;
+  if (id.includes(".")) return `${name} is being cancelled, unless it had already ended`;
   return `${name} is ${job.endedAtMs === undefined ? "being cancelled" : job.state}`;
 }

@@ -12,7 +12,7 @@ interface Refused {
   readonly message: string;
 }
 
-/** A change that is made to each of the jobs, or tasks, that a command names. */
+/** A change of each job, or task, that a command names. */
 export interface EachChange {
   readonly change: (client: BusbarClient, id: string) => Promise<Parameters<typeof toJobRow>[0]>;
   /** The result of the change, as a line. */
@@ -34,7 +34,7 @@ export const addIds = (command: Command, isOptional = false): Command =>
     inTurn(jobOrTaskId("<id>")),
   );
 
-/** One refusal does not keep the others from being changed. */
+/** One rejection does not prevent the other changes. */
 export async function changeEach(
   session: Session,
   ids: readonly string[],

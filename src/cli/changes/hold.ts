@@ -13,7 +13,7 @@ export function declareHold(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-What runs goes on. A task that comes back to the queue, to be tried again, stays there.
+Running tasks continue. A task that returns to the queue for a retry stays there.
 
 Examples:
   busbar hold 17
@@ -35,7 +35,7 @@ export function declareRelease(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Releasing what is not on hold changes nothing.
+Releasing a job that is not on hold changes nothing.
 
 Examples:
   busbar release 17
@@ -57,8 +57,8 @@ export function declareRequeue(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Tasks that run are stopped first: TERM, and KILL when they ignore it. Then they are placed again, anywhere, in a new
-attempt, which uses no retry. What has ended cannot be requeued: busbar rerun submits it again.
+Running tasks are stopped first: TERM, and KILL after their grace time. Then they are placed again, on any node, in a new
+attempt, which uses no retry. A job that has ended cannot be requeued: busbar rerun submits it again.
 
 Examples:
   busbar requeue 17

@@ -15,13 +15,16 @@ export function declareRerun(command: Command, shell: Shell): void {
   addIfRevision(command)
     .argument("<id>", "the job", jobOrTaskId("<id>"))
     .option("--failed", "only the tasks of an array that failed")
-    .option("--idempotency-key <key>", "submit only once, however often this is repeated")
+    .option(
+      "--idempotency-key <key>",
+      "the same key submits only once, however often this command is repeated",
+    )
     .option("--wait", "wait until it has ended; exit 1 unless it succeeded")
     .option("-q, --quiet", "print only the id")
     .addHelpText(
       "after",
       `
-The new job has the spec of the old one as it is now, and depends on nothing.
+The new job has the present spec of the old one, without its dependencies.
 
 Examples:
   busbar rerun 17

@@ -4,7 +4,7 @@ import { copyOutput } from "../output.ts";
 import type { JobRow, TaskRow } from "../rows.ts";
 import type { Session } from "../session.ts";
 
-/** Of more jobs only how many there are. */
+/** Of more jobs only the number is printed. */
 const JOBS_TOLD = 3;
 const LINES_TOLD = 5;
 const STDERR_BYTES = 64 * 1024;
@@ -38,7 +38,7 @@ async function firstFailed(session: Session, jobId: string): Promise<TaskRow | u
   return first === undefined ? undefined : toTaskRow(first);
 }
 
-/** The last lines of a task's standard error; none where that cannot be read. */
+/** The last lines of a task's standard error; none where they cannot be read. */
 async function lastErrors(session: Session, taskId: string): Promise<readonly string[]> {
   let end = Buffer.alloc(0);
   const keep = async (data: Uint8Array): Promise<void> => {
@@ -49,7 +49,7 @@ async function lastErrors(session: Session, taskId: string): Promise<readonly st
   try {
     await copyOutput(session, what, keep, signal);
   } catch {
-    return []; // its node is away, or it never ran: the reason says so
+    return []; // its node is disconnected, or it never ran: the reason says so
   }
   const lines = end.toString("utf8").trimEnd().split("\n");
   return lines.filter((line) => line !== "").slice(-LINES_TOLD);

@@ -17,19 +17,19 @@ export function declareUpdate(command: Command, shell: Shell): void {
   addIds(command)
     .option(
       "--priority <n>",
-      "higher goes first",
+      "tasks with a higher priority go first",
       wholeNumber("--priority", { min: -priorityMax, max: priorityMax }),
     )
     .option(
       "--time-limit <duration>",
-      "stop attempts that run longer, e.g. 5m; none: as long as they like",
+      "stop attempts that run longer, e.g. 5m; none: no limit",
       (text) => (text === "none" ? 0 : readLimit(text)),
     )
-    .option("--group <name>", "queue it in this group", notEmpty("--group"))
+    .option("--group <name>", "move it to this group", notEmpty("--group"))
     .addHelpText(
       "after",
       `
-A job that has ended cannot be changed. A time limit holds for attempts that start from now on; one that runs keeps its own.
+A job that has ended cannot be changed. A new time limit applies to attempts that start later.
 
 Examples:
   busbar update 17 --priority 10

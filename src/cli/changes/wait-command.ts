@@ -15,7 +15,7 @@ export function declareWait(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Exits 0 when all succeeded, 1 otherwise, and says of each that did not why.
+Exits 0 when all succeeded. Exits 1 otherwise, and prints why each of the others did not.
 
 Examples:
   busbar wait 17

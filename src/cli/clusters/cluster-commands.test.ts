@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { ClusterSchema, NodeSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import { toAgentRow, toClusterRow } from "../json.ts";
 import { renderCluster, renderClusters } from "../render/clusters.ts";
-import "../../client/client.ts"; // makes the messages known
+import "../../client/client.ts"; // registers the messages
 import { GRAPH, IO, useClusterCli } from "../testing/cluster-cli.ts";
 
 const { busbar, json, said, register, server } = useClusterCli();
 
 describe("a cluster with an agent", () => {
-  test("show tells by whom and since when", async () => {
+  test("show prints who registered it and since when", async () => {
     const row = toClusterRow(
       create(ClusterSchema, { name: "blue", kind: "pulling", nodes: 2, nodesConnected: 1 }),
     );
@@ -33,7 +33,7 @@ describe("a cluster with an agent", () => {
   });
 });
 
-test("every change of a cluster or a node takes the revision that it must have", async () => {
+test("every change of a cluster or a node accepts the revision that it must have", async () => {
   for (const line of [
     "cluster register blue --graph graph.json --if-revision 0",
     "cluster register blue --graph graph.json --update --if-revision 1",
@@ -65,7 +65,7 @@ test("every change of a cluster or a node takes the revision that it must have",
 });
 
 describe("cluster", () => {
-  test("register takes the name either way and the graph from a file or standard input", async () => {
+  test("register accepts the name either way and the graph from a file or standard input", async () => {
     expect(await busbar("cluster register --name blue --graph graph.json")).toEqual(
       said("cluster blue registered: 36 core, 64 memory, 3 node"),
     );
@@ -96,7 +96,7 @@ describe("cluster", () => {
     });
   });
 
-  test("show tells all of one, or prints its graph", async () => {
+  test("show prints all about one, or its graph", async () => {
     await register("blue");
     await busbar("subsystem add io.json");
     await busbar("state set nodes_free=20 zone=north --count-down nodes_free=nodes");
@@ -132,7 +132,7 @@ describe("cluster", () => {
       "
     `);
     expect(registered.stderr).toMatchInlineSnapshot(`
-      "busbar: these are not shown again; keep them where nobody else reads them
+      "busbar: these are not shown again; store them where only you can read them
       "
     `);
     const shown = await busbar("cluster show blue");
@@ -175,7 +175,7 @@ describe("cluster", () => {
 
 describe("which cluster", () => {
   const lines = ["subsystem add io.json", "subsystem list", "subsystem show io", "state show"];
-  test("is the one that is registered, unless there is none or are several", async () => {
+  test("is the registered one, unless there are none or several", async () => {
     for (const line of lines) {
       const { code, stderr } = await busbar(line);
       expect([code, stderr]).toEqual([2, expect.stringMatching(/none is registered/)]);
@@ -237,7 +237,7 @@ describe("subsystem", () => {
 describe("state", () => {
   test("set reads numbers, true and false, and quoted values as text", async () => {
     await register("blue");
-    expect(await busbar("state show")).toEqual(said("cluster blue has told nothing of itself"));
+    expect(await busbar("state show")).toEqual(said("cluster blue has reported no state"));
     await busbar(`state set a=20 b=-3.5e2 c=true d=false e=north f="20" g='true' h= i=007 j=a=b`);
     expect(server().asked.state).toEqual([
       {
@@ -259,7 +259,7 @@ describe("state", () => {
     ]);
   });
 
-  test("set takes a file, before which arguments go, and counters", async () => {
+  test("set reads a file, with lower precedence than arguments, and counters", async () => {
     await register("blue");
     await busbar("state set --file state.json nodes_free=5");
     await busbar("state set --file state.json old=1 --count-down nodes_free=nodes");
@@ -298,7 +298,7 @@ describe("state", () => {
     ['{"a": {"b": 1}}', /s.json: a: must be a number, a text, true, false, or null/],
   ];
   for (const [content, message] of wrong) {
-    test(`a file of ${content} is refused`, async () => {
+    test(`a file of ${content} is rejected`, async () => {
       const { code, stderr } = await busbar("state set --file s.json", { "s.json": content });
       expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
     });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { TaskReport } from "../../gen/busbar/v1/busbar_pb.ts";
 import { useClusterCli } from "../testing/cluster-cli.ts";
 
 const { busbar, json, said, register, server } = useClusterCli();
@@ -19,8 +20,8 @@ describe("satisfy", () => {
     expect(bad.code).toBe(1);
     expect(bad.stdout).toMatchInlineSnapshot(`
       "CLUSTER  EVER  NOW  WHY NOT
-      blue     no    no   there is no gpu; or 2 nodes, 9 asked
-      red      no    no   there is no gpu; or 2 nodes, 9 asked
+      blue     no    no   there is no gpu; or 2 nodes, 9 requested
+      red      no    no   there is no gpu; or 2 nodes, 9 requested
       "
     `);
   });
@@ -39,14 +40,14 @@ describe("satisfy", () => {
       score
       CLUSTER  EVER  NOW  SLOTS  WHY NOT
       blue     yes   yes      3
-      red      no    no          there is no gpu; or 2 nodes, 9 asked
+      red      no    no          there is no gpu; or 2 nodes, 9 requested
 
       can run all 2 tasks: blue
       "
     `);
   });
 
-  test("without clusters says so", async () => {
+  test("without clusters prints that", async () => {
     expect(await busbar("satisfy job.yaml", { "job.yaml": "version: 1" })).toEqual({
       code: 1,
       stdout: "there are no clusters\n",
@@ -54,7 +55,7 @@ describe("satisfy", () => {
     });
   });
 
-  test("sends the text as it is, a list as a request", async () => {
+  test("sends the text unchanged, a list as a request", async () => {
     await busbar("satisfy a", { a: "version: 1 # as written" });
     await busbar("satisfy a", { a: ' [[{"type": "node"}]]' });
     expect(server().asked.satisfy).toEqual([
@@ -63,7 +64,7 @@ describe("satisfy", () => {
     ]);
   });
 
-  test("--select tells who would be chosen and who not", async () => {
+  test("--select prints which cluster would be chosen and which not", async () => {
     await register("blue");
     await register("red");
     const line = "satisfy a --select constraint --select-options rules.yaml --parameter n=4";
@@ -99,7 +100,7 @@ describe("satisfy", () => {
     ["[".repeat(40), /o.yaml:1:17: is nested more than 16 deep/],
   ];
   for (const [content, message] of wrong) {
-    test(`options of ${JSON.stringify(content.slice(0, 20))} are refused`, async () => {
+    test(`options of ${JSON.stringify(content.slice(0, 20))} are rejected`, async () => {
       const { code, stderr } = await busbar("satisfy a --select-options o.yaml", {
         "o.yaml": content,
       });
@@ -108,7 +109,7 @@ describe("satisfy", () => {
   }
 });
 
-describe("tasks that a cluster runs by itself", () => {
+describe("tasks that a pull cluster runs", () => {
   test("are listed", async () => {
     await register("blue");
     const { stdout } = await busbar("cluster offered blue");
@@ -133,7 +134,7 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await busbar("cluster accept blue 17 9")).toMatchObject({
       code: 1,
       stdout: "17\n",
-      stderr: expect.stringContaining("9 was not to be had: it is running already") as string,
+      stderr: expect.stringContaining("9 was not accepted: it is running already") as string,
     });
   });
 
@@ -141,18 +142,20 @@ describe("tasks that a cluster runs by itself", () => {
     const line =
       "cluster report blue 17 18.3 --state failed --exit-code 3 --stdout out --attempt 2";
     const told = await busbar(line, { out: "hello" });
-    expect(told).toEqual(said("told of 2 tasks"));
-    const report = { attempt: 2, state: "failed", exitCode: 3, stdout: "hello", stderr: "" };
+    expect(told).toEqual(said("reported 2 tasks"));
+    const report = { attempt: 2, state: "failed", exitCode: 3, stdout: "hello" };
     expect(server().asked.reports).toMatchObject([
       { id: "17", ...report },
       { id: "18.3", ...report },
     ]);
     expect((await busbar("cluster report blue 9 --state running")).stderr).toContain(
-      "9 is not wanted there (any more): stop it",
+      "9 is no longer assigned to this cluster: stop it there",
     );
+    const { attempt, exitCode, stdout } = server().asked.reports.at(-1) as TaskReport;
+    expect([attempt, exitCode, stdout]).toEqual([undefined, undefined, undefined]); // 0 would be an attempt
     expect(await busbar("cluster report blue 9 --state gone")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("none of running, succeeded, failed, returned") as string,
+      stderr: expect.stringContaining("not one of running, succeeded, failed, returned") as string,
     });
     expect((await busbar("cluster report blue 9")).code).toBe(2);
   });

@@ -10,23 +10,23 @@ const reported = ["running", "succeeded", "failed", "returned"] as const;
 
 const MAX = { min: 1, max: limits.offeredPageMax } as const;
 
-/** How a cluster that runs its tasks by itself gets them and tells of them, from a shell. */
+/** How a pull cluster accepts and reports its tasks, from a shell. */
 export function declareClusterTasks(command: Command, shell: Shell): void {
   const offered = command
     .command("offered")
-    .description("List tasks that wait for a cluster to take them, oldest first.");
+    .description("List tasks that are offered to a cluster, oldest first.");
   offered
     .argument("<name>", "the cluster")
-    .option("--max <n>", "at most so many (100)", wholeNumber("--max", MAX))
-    .action((name: string, { max = 0 }: { readonly max?: number }) =>
+    .option("--max <n>", "list at most this many (default: 100)", wholeNumber("--max", MAX))
+    .action((name: string, { max }: { readonly max?: number }) =>
       shell.list(offered, (session) => listOffered(session, name, max)),
     );
   const accept = command
     .command("accept")
-    .description("Take tasks for a cluster, which runs them by itself.");
+    .description("Accept tasks in the name of a cluster, which runs them by itself.");
   accept
     .argument("<name>", "the cluster")
-    .argument("<task...>", "tasks that are offered to it: 17, 17.3")
+    .argument("<task...>", "offered tasks, like 17 or 17.3")
     .addHelpText("after", ACCEPT_HELP)
     .action((name: string, ids: readonly string[]) =>
       shell.run(accept, (session) => acceptTasks(session, name, ids)),
@@ -35,13 +35,17 @@ export function declareClusterTasks(command: Command, shell: Shell): void {
 }
 
 const ACCEPT_HELP = `
-Each task has one taker. Those that were taken, cancelled or withdrawn meanwhile are refused, the others
-are taken; the exit code is 1 if some were refused.
+Only one caller gets a task. Tasks that were accepted, cancelled or withdrawn before are refused, the others are
+accepted; the exit code is 1 if some were refused.
 
 Example:
   busbar cluster offered blue && busbar cluster accept blue 17 18.3`;
 
-async function listOffered(session: Session, cluster: string, max: number): Promise<RowsAnswer> {
+async function listOffered(
+  session: Session,
+  cluster: string,
+  max: number | undefined,
+): Promise<RowsAnswer> {
   const { tasks, total } = await (await session.client()).listOfferedTasks({ cluster, max });
   const rows = tasks.map(toOfferedRow);
   const more = Number(total) - rows.length;
@@ -56,7 +60,7 @@ async function acceptTasks(
 ): Promise<Answer> {
   const client = await session.client();
   const { accepted, refused } = await client.acceptTasks({ cluster, ids: [...ids] });
-  for (const { id, reason } of refused) await session.note(`${id} was not to be had: ${reason}`);
+  for (const { id, reason } of refused) await session.note(`${id} was not accepted: ${reason}`);
   return {
     json: { accepted, refused: refused.map(({ id, reason }) => ({ id, reason })) },
     text: () => accepted.join("\n"),
@@ -75,28 +79,31 @@ interface ReportFlags {
 function declareReport(command: Command, shell: Shell): void {
   const report = command
     .command("report")
-    .description("Tell what became of tasks that a cluster took.");
+    .description("Report the state of tasks that a cluster accepted.");
   report
     .argument("<name>", "the cluster")
-    .argument("<task...>", "tasks that it took: 17, 17.3")
+    .argument("<task...>", "accepted tasks, like 17 or 17.3")
     .addOption(
-      new Option("--state <state>", "what became of them; returned: the cluster will not run them")
+      new Option("--state <state>", "their state; returned: the cluster will not run them")
         .choices(reported)
         .argParser(oneOf("--state", reported))
         .makeOptionMandatory(),
     )
     .option(
       "--attempt <n>",
-      "which one this is about (the one it has)",
+      "the attempt that the report is about (default: the current one)",
       wholeNumber("--attempt", { min: 1, max: 1_000_000 }),
     )
     .option(
       "--exit-code <n>",
-      "of what failed (1)",
+      "exit code of a failed task (default: 1)",
       wholeNumber("--exit-code", { min: 1, max: 255 }),
     )
-    .option("--stdout <file>", 'its output, of which the end is kept ("-": standard input)')
-    .option("--stderr <file>", "the same for its errors")
+    .option(
+      "--stdout <file>",
+      'file with its output, of which the server stores the end ("-": standard input)',
+    )
+    .option("--stderr <file>", "the same for standard error")
     .addHelpText(
       "after",
       "\nExample:\n  busbar cluster report blue 17 --state failed --exit-code 3",
@@ -110,20 +117,21 @@ async function reportTasks(
   session: Session,
   cluster: string,
   ids: readonly string[],
-  { state, attempt = 0, exitCode = 0, stdout, stderr }: ReportFlags,
+  { stdout, stderr, ...told }: ReportFlags,
 ): Promise<Answer> {
-  const read = async (file: string | undefined): Promise<string> =>
+  const read = async (file: string | undefined): Promise<string | undefined> =>
     file === undefined
-      ? ""
+      ? undefined
       : (await session.context.readInput(file, limits.messageBytesMax))
           .toString("utf8")
-          .slice(-limits.toldOutputCharsMax);
+          .slice(-limits.reportedOutputCharsMax);
   const outputs = { stdout: await read(stdout), stderr: await read(stderr) };
-  const reports = ids.map((id) => ({ id, attempt, state, exitCode, ...outputs }));
+  const reports = ids.map((id) => ({ id, ...told, ...outputs }));
   const { unwanted } = await (await session.client()).reportTasks({ cluster, reports });
-  for (const id of unwanted) await session.note(`${id} is not wanted there (any more): stop it`);
+  for (const id of unwanted)
+    await session.note(`${id} is no longer assigned to this cluster: stop it there`);
   return {
     json: { unwanted },
-    text: () => `told of ${ids.length === 1 ? "1 task" : `${ids.length} tasks`}`,
+    text: () => `reported ${ids.length === 1 ? "1 task" : `${ids.length} tasks`}`,
   };
 }

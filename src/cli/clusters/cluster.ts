@@ -12,10 +12,10 @@ import type { ClusterRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 const HELP = `
-A cluster without agents is registered with a graph of what it has: a JSON Graph Format document with
-vertices (cluster, rack, node, core, gpu, memory, ...) and who contains whom. Its own scheduler runs
-the tasks that it accepts. An agent of the cluster (busbar agent --cluster blue --executor slurm) registers
-it by itself.
+A pull cluster is registered with a graph of its resources: a JSON Graph Format document with
+vertices (cluster, rack, node, core, gpu, memory, ...) and containment edges. Its own scheduler runs
+accepted tasks. An agent of the cluster (busbar agent --cluster blue --executor slurm) registers
+the cluster by itself.
 
 Examples:
   busbar cluster register --name blue --graph cluster-nodes.json
@@ -33,7 +33,7 @@ export function declareCluster(command: Command, shell: Shell): void {
   declareClusterTasks(command, shell);
   const remove = command
     .command("delete")
-    .description("Forget a cluster with all that is known of it.");
+    .description("Delete a cluster with its graph, state and credentials.");
   addIfRevision(remove)
     .argument("<name>", "the cluster")
     .action((name: string, { ifRevision }: ConditionFlags) =>
@@ -54,13 +54,13 @@ interface RegisterFlags extends ConditionFlags {
 function declareRegister(command: Command, shell: Shell): void {
   const register = command
     .command("register")
-    .description("Register a cluster with a graph of what it has.");
+    .description("Register a pull cluster with a graph of its resources.");
   addIfRevision(register)
     .argument("[name]", "its name; the same as --name")
     .option("--name <name>", "its name", notEmpty("--name"))
-    .requiredOption("--graph <file>", 'what it has, as JSON ("-": standard input)')
-    .option("--update", "give a cluster that is registered another graph; subsystems stay")
-    .option("--credentials", "make a secret and a token for it, and print them once")
+    .requiredOption("--graph <file>", 'file with its graph, JSON ("-": standard input)')
+    .option("--update", "replace the graph of a registered cluster; its subsystems stay")
+    .option("--credentials", "create a secret and a token for it, and print them once")
     .addHelpText(
       "after",
       `
@@ -79,7 +79,7 @@ async function registerCluster(
   { name: flag, graph: file, update = false, credentials = false, ifRevision }: RegisterFlags,
 ): Promise<Answer> {
   if (argument !== undefined && flag !== undefined && argument !== flag) {
-    throw invalid("--name", `"${flag}" and "${argument}" are two names; give one`);
+    throw invalid("--name", `"${flag}" and "${argument}" are different names; give one`);
   }
   const name = flag ?? argument;
   if (name === undefined) throw invalid("--name", "is missing");
@@ -97,19 +97,21 @@ async function registerCluster(
   };
 }
 
-const SHOWN_ONCE = "these are not shown again; keep them where nobody else reads them";
+const SHOWN_ONCE = "these are not shown again; store them where only you can read them";
 
 function declareRotate(command: Command, shell: Shell): void {
   const rotate = command
     .command("rotate")
-    .description("Give a cluster a new secret and token; the old ones are refused from then on.");
+    .description(
+      "Replace a cluster's secret and token; the server rejects the old ones from then on.",
+    );
   rotate
     .argument("<name>", "the cluster")
     .option("--secret", "the secret of the cluster's own scheduler")
-    .option("--token", "the token, with which one submits to it")
+    .option("--token", "the token with which users submit to it")
     .addHelpText(
       "after",
-      "\nWithout a flag it is both.\n\nExample:\n  busbar cluster rotate blue --token",
+      "\nWithout a flag, both are replaced.\n\nExample:\n  busbar cluster rotate blue --token",
     )
     .action((cluster: string, flags: { readonly secret?: true; readonly token?: true }) =>
       shell.run(rotate, async (session) => {
@@ -145,7 +147,7 @@ async function withAgents(client: BusbarClient, row: ClusterRow): Promise<Cluste
   return { ...row, agents: nodes.map(toAgentRow) };
 }
 
-/** A document is JSON for people too, only with more room. */
+/** A document is JSON for people too, only indented. */
 export function shownDocument({ graph }: { readonly graph: string }): Answer {
   const json: unknown = JSON.parse(graph);
   return { json, text: () => JSON.stringify(json, undefined, 2) };

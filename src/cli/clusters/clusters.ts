@@ -24,7 +24,7 @@ async function readClusters(session: Session) {
   return { rows: clusters.map(toClusterRow), revision };
 }
 
-/** What follows from nodes and tasks is in no event of a cluster. */
+/** Events of a cluster lack the fields that follow from nodes and tasks. */
 const watchClusters = (session: Session): Promise<number> =>
   watchList(session, {
     kind: CLUSTERS,

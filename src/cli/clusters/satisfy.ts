@@ -15,12 +15,12 @@ export function declareSatisfy(command: Command, shell: Shell): void {
     "<file>",
     'a jobspec of any dialect, or a request as JSON ("-": standard input)',
   );
-  addSelectFlags(command, "tell which cluster this strategy would choose");
+  addSelectFlags(command, "show which cluster this strategy would choose");
   command
     .addHelpText(
       "after",
       `
-Nothing is submitted. Exits with 0 when one cluster can run all of it, now or later, with 1 when none can.
+Submits nothing. Exits 0 when a cluster can run all of it, now or later, and 1 when none can.
 A request is a list of alternatives, each a list of trees: [[{"type": "node", "count": 2}]].
 ${STRATEGIES}
 
@@ -36,7 +36,7 @@ Examples:
 
 async function satisfy(session: Session, file: string, flags: SelectFlags): Promise<Answer> {
   const text = await readText(session, file);
-  // Parameters alone ask for no choice.
+  // Parameters alone request no selection.
   const selection = await selectionOf(flags, session.context);
   const isAsked = flags.select !== undefined || flags.selectOptions !== undefined;
   const client = await session.client();

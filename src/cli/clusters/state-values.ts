@@ -1,7 +1,7 @@
 import { invalid } from "../../lib/errors.ts";
 import { collecting } from "../single-flags.ts";
 
-/** As the wire has it: one of three. */
+/** As on the wire: one of three types. */
 export type WireValue = {
   readonly value:
     | { readonly case: "number"; readonly value: number }
@@ -37,7 +37,7 @@ export const keyAndValue = (flag: string) =>
   collecting((text: string, sofar: Values = {}): Values => {
     const at = text.indexOf("=");
     if (at > 0) return { ...sofar, [text.slice(0, at)]: readValue(text.slice(at + 1)) };
-    throw invalid(flag, `"${text}" is not of the form key=value`);
+    throw invalid(flag, `"${text}" is not KEY=VALUE`);
   });
 
 /** A file of state: an object of keys and values, null for keys to remove. */

@@ -11,8 +11,8 @@ import { CLUSTER_FLAG, whichCluster } from "./which-cluster.ts";
 import { collecting } from "../single-flags.ts";
 
 const HELP = `
-What a cluster says of itself, for selecting one: numbers, texts, true and false by key. Keys told
-replace, others stay.
+The state of a cluster: numbers, texts, true and false by key, which strategies use to choose a cluster. Keys that
+you set are replaced, others stay.
 
 Examples:
   busbar state set --cluster blue nodes_free=20 cost=3.5 zone=north spot=true
@@ -38,7 +38,7 @@ export function declareState(command: Command, shell: Shell): void {
   command.usage("[options] <command>").addHelpText("after", HELP);
   declareSet(command, shell);
 
-  const show = command.command("show").description("Show what a cluster says of itself.");
+  const show = command.command("show").description("Show the state of a cluster.");
   show.option(...CLUSTER_FLAG).action((flags: ClusterFlag) =>
     shell.run(show, async (session) => {
       const client = await session.client();
@@ -47,7 +47,7 @@ export function declareState(command: Command, shell: Shell): void {
     }),
   );
 
-  const unset = command.command("unset").description("Remove keys.");
+  const unset = command.command("unset").description("Remove keys from the state of a cluster.");
   addIfRevision(unset)
     .argument("<keys...>", "the keys")
     .option(...CLUSTER_FLAG)
@@ -63,14 +63,22 @@ export function declareState(command: Command, shell: Shell): void {
 }
 
 function declareSet(command: Command, shell: Shell): void {
-  const set = command.command("set").description("Set keys; others stay as they are.");
+  const set = command
+    .command("set")
+    .description("Set keys of the state of a cluster; others stay as they are.");
   addIfRevision(set)
-    .argument("[key=value...]", "numbers, true and false as such; all else, or in quotes, is text")
+    .argument(
+      "[key=value...]",
+      "numbers, true and false are read as such; anything else, or in quotes, is text",
+    )
     .option(...CLUSTER_FLAG)
-    .option("--file <file>", 'take keys and values from a JSON object ("-": standard input)')
+    .option(
+      "--file <file>",
+      'read keys and values from a JSON object in this file ("-": standard input)',
+    )
     .option(
       "--count-down <key=what>",
-      "lower a key as jobs are assigned, by nodes, slots or jobs (repeatable; none: no key)",
+      "lower this key with each assigned job, by its nodes, slots or 1 (repeatable; none: no key)",
       collecting(countDown),
     )
     .addHelpText(
@@ -87,11 +95,11 @@ Examples:
 
 const whats = ["nodes", "slots", "jobs"] as const;
 
-/** "none" alone declares that nothing is counted any more. */
+/** "none" alone removes all counters. */
 function countDown(text: string, sofar: readonly Counter[] = []): readonly Counter[] {
   if (text === "none") return sofar;
   const at = text.lastIndexOf("=");
-  if (at < 1) throw invalid("--count-down", `"${text}" is not of the form key=nodes`);
+  if (at < 1) throw invalid("--count-down", `"${text}" is not KEY=nodes, KEY=slots or KEY=jobs`);
   const by = oneOf("--count-down", whats)(text.slice(at + 1));
   return [...sofar, { key: text.slice(0, at), by }];
 }
@@ -131,7 +139,7 @@ function shown(row: ClusterRow): Answer {
     json: { cluster: name, state, counters },
     text: (page) =>
       state.length + counters.length === 0
-        ? `cluster ${name} has told nothing of itself`
+        ? `cluster ${name} has reported no state`
         : renderState(row, page),
   };
 }

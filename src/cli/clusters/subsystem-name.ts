@@ -1,9 +1,8 @@
 import { type AppError, invalid } from "../../lib/errors.ts";
 
 /**
- * What a subsystem's document calls itself: the type of its root, the one vertex that nothing
- * contains ("io0" of type io, in documents that compspec writes). Everything else about the document
- * is for the server to judge.
+ * The name in a subsystem's document: the type of its root, the only vertex that no other contains ("io0" of type io, in documents that
+ * compspec writes). The server checks the rest of the document.
  */
 export function subsystemNameOf(content: string, file: string): string {
   const { nodes, edges } = partsOf(content, file);

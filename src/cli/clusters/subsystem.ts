@@ -11,8 +11,8 @@ import { subsystemNameOf } from "./subsystem-name.ts";
 import { CLUSTER_FLAG, whichCluster } from "./which-cluster.ts";
 
 const HELP = `
-A subsystem is what a cluster has beside its containment graph: software, file systems, operating
-systems. A document of the same form, whose links begin at vertices of the cluster's graph.
+A subsystem describes what a cluster has beside its containment graph: software, file systems, operating
+systems. It is a document of the same form, whose links begin at vertices of the cluster's graph.
 
 Examples:
   busbar subsystem add --cluster blue --name io cluster-io-subsystem.json

@@ -4,11 +4,11 @@ import { notEmpty } from "../flags.ts";
 
 export const CLUSTER_FLAG = [
   "--cluster <name>",
-  "the cluster (default: the one that is registered, if it is one)",
+  "the cluster (default: the registered one, if there is only one)",
   notEmpty("--cluster"),
 ] as const;
 
-/** Most people register one cluster, and need not say which. */
+/** Most people register one cluster, and need not name it. */
 export async function whichCluster(
   client: BusbarClient,
   given: string | undefined,

@@ -1,17 +1,17 @@
 import { invalid } from "../../lib/errors.ts";
 import { readYaml, type Value } from "../yaml/yaml-value.ts";
 
-/** `whose`: the program that reads such a file, and of several documents only one. */
+/** `whose`: the program that reads such a file, and only one of several documents. */
 export function readDocument(content: string, file: string, whose: string): Value {
   const [root, second] = readYaml(content, file);
-  if (root === undefined) throw invalid(file, "has nothing in it");
+  if (root === undefined) throw invalid(file, "is empty");
   if (second !== undefined) throw invalid(file, `has several documents; ${whose} reads one`);
   return root;
 }
 
 export type Read = (value: Value, key: string) => void;
 
-/** Walks through maps, and notes the keys that are not read. */
+/** Walks through maps, and records unread keys. */
 export class Walk {
   readonly #unknown: string[];
 

@@ -7,7 +7,7 @@ import type { GoScheduleFlags } from "../context.ts";
 import { address, duration } from "../flags.ts";
 import { addTlsFlags, checkAlone, tlsOf } from "../service/tls-flags.ts";
 
-/** As they are written. */
+/** The flags as written. */
 export interface GoScheduleCommandOptions {
   /** true: the flag without an address. */
   readonly goSchedule?: string | true;
@@ -21,7 +21,7 @@ export interface GoScheduleCommandOptions {
 }
 
 const FLAG = "--go-schedule";
-/** The port that go-schedule's workers dial in its examples. */
+/** The port that go-schedule's workers connect to in its examples. */
 const ADDRESS_DEFAULT = "127.0.0.1:1234";
 
 export function addGoScheduleFlags(command: Command): void {
@@ -35,16 +35,16 @@ export function addGoScheduleFlags(command: Command): void {
   addTlsFlags(command, FLAG, {
     cert: "serve them with TLS too: certificate",
     key: "and its key",
-    ca: "and take only callers with a certificate of this authority",
+    ca: "and accept only clients with a certificate of this authority",
   });
-  command.option(`${FLAG}-insecure`, "let whoever can reach the port run anything on the workers");
-  time(
-    "ping",
-    `ask workers for a sign of life (default: ${formatDuration(limits.goSchedulePingMs)})`,
+  command.option(
+    `${FLAG}-insecure`,
+    "allow every client that can reach the port to run any command on the workers",
   );
+  time("ping", `ping workers this often (default: ${formatDuration(limits.goSchedulePingMs)})`);
   time(
     "silence",
-    `and give them up without one (default: ${formatDuration(limits.goScheduleSilenceMs)})`,
+    `disconnect workers that do not answer for this long (default: ${formatDuration(limits.goScheduleSilenceMs)})`,
   );
   time("time-limit", "stop schedctl's tasks after this (default: never)");
 }
@@ -58,7 +58,7 @@ const positive =
     throw invalid(flag, `"${text}" is too short; it must be ${least} or more`);
   };
 
-/** What the flags say together, and all others. Throws when they contradict each other. */
+/** The meaning of the flags together, and all others. Throws when they contradict each other. */
 export function takeGoSchedule<Flags extends GoScheduleCommandOptions>(flags: Flags) {
   const {
     goSchedule,
@@ -99,8 +99,8 @@ function goScheduleOf(at: string, more: More): GoScheduleFlags {
   if (tls?.ca === undefined && !allowsPlaintext) {
     throw invalid(
       FLAG,
-      `at ${at} others could run commands on every worker: give ${FLAG}-cert, ${FLAG}-key and ` +
-        `${FLAG}-ca, so that only those with a certificate can, or allow it with ${FLAG}-insecure`,
+      `at ${at} other machines could run commands on every worker: give ${FLAG}-cert, ${FLAG}-key and ` +
+        `${FLAG}-ca to require client certificates, or allow it with ${FLAG}-insecure`,
     );
   }
   return {
@@ -119,7 +119,7 @@ function timesOf({ goSchedulePing, goScheduleSilence, goScheduleTimeLimit }: Mor
     const [silence, ping] = [formatDuration(silenceMs), formatDuration(pingMs)];
     throw invalid(
       `${FLAG}-silence`,
-      `${silence} is too short for workers that are asked every ${ping}: see ${FLAG}-ping`,
+      `${silence} is too short for workers that are pinged every ${ping}: see ${FLAG}-ping`,
     );
   }
   const limit = goScheduleTimeLimit === undefined ? {} : { timeLimitMs: goScheduleTimeLimit };

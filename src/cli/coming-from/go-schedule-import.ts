@@ -17,7 +17,7 @@ interface Setting {
   readonly meaning: Meaning;
 }
 
-/** What each key of one of go-schedule's files becomes. Refuses what go-schedule itself refuses. */
+/** Converts each key of one of go-schedule's files. Rejects values that go-schedule itself rejects. */
 export function planGoSchedule(content: string, file: string): GoSchedulePlan {
   const root = readDocument(content, file, "go-schedule");
   const kind = kindOf(root, file);
@@ -84,7 +84,7 @@ function settingOf(key: string, value: Value, known: Key): Setting {
   return { key, value, text, meaning: known.means(text) };
 }
 
-/** Keys that only this file has: those of the others are no sign against it, they are ignored there. */
+/** Keys that only this file has. Keys of the other files are no evidence against it: they are ignored there. */
 const SIGNS: Readonly<Record<FileKind, readonly string[]>> = {
   "management-node": [
     "listening_address",
@@ -98,18 +98,18 @@ const SIGNS: Readonly<Record<FileKind, readonly string[]>> = {
   schedctl: ["server_address", "connection_timeout"],
 };
 
-/** By its keys, because files are called what people like. The first that has a sign. */
+/** By its keys, because people choose the file names. The first file with such a key wins. */
 function kindOf(root: Value, file: string): FileKind {
   const names = new Set(root.entries().map(([name]) => name));
   const kind = fileKinds.find((each) => SIGNS[each].some((sign) => names.has(sign)));
   if (kind !== undefined) return kind;
   const signs = "listening_address, ping_timer, ...; server_address, silence_timeout, ...";
-  throw invalid(file, `is no file of go-schedule: it has none of their keys (${signs})`);
+  throw invalid(file, `is not a file of go-schedule: it has none of the keys ${signs}`);
 }
 
 /**
- * The two checks that the management node makes before it starts. It would allow a ping as rare as
- * the silence, which is a matter of luck then; this server does not.
+ * The two checks that the management node makes before it starts. It would allow a ping interval equal to the silence limit, which then
+ * depends on luck; this server does not.
  */
 function checkManagementNode(settings: readonly Setting[], file: string): void {
   const given = (key: string) => settings.find((each) => each.key === key && each.text !== "");
@@ -118,7 +118,7 @@ function checkManagementNode(settings: readonly Setting[], file: string): void {
   }
   const [ping, silence] = [given("ping_timer"), given("silence_timeout")];
   if (silence === undefined) {
-    // go-schedule takes it for 0.
+    // go-schedule reads it as 0.
     if (ping === undefined) return;
     throw ping.value.fail("must be shorter than silence_timeout, which is missing");
   }

@@ -6,16 +6,16 @@ import type { LogLevel } from "../context.ts";
 import type { ImportStep } from "./import-plan.ts";
 import type { Value } from "../yaml/yaml-value.ts";
 
-/** What a value means here. */
+/** The meaning of a value here. */
 export type Meaning = Omit<ImportStep, "key"> & {
-  /** Of `busbar server`; of what is said at its start. */
+  /** A flag of `busbar server`, or a hint at its start. */
   readonly flags?: readonly string[];
   readonly warning?: string;
 };
 
 /** One key that go-schedule reads. */
 export interface Key {
-  /** The value, in one form. Throws by its place when it has the wrong one. */
+  /** The value, in one form. Throws with its position when the form is wrong. */
   read(value: Value): string;
   means(text: string): Meaning;
 }
@@ -34,7 +34,7 @@ function seconds(value: Value): string {
   throw value.fail(`"${text}" is not a whole number of seconds from 1 to ${max}; write it like 10`);
 }
 
-/** As Go reads it: without a host, on all of them. */
+/** As in Go: without a host, all interfaces. */
 function listeningAddress(value: Value): string {
   const text = value.text().replace(/^:/, "0.0.0.0:");
   try {
@@ -42,7 +42,9 @@ function listeningAddress(value: Value): string {
     return text;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw value.fail(`"${value.text()}" is no address with a port; write it like 127.0.0.1:1234`);
+    throw value.fail(
+      `"${value.text()}" is not an address with a port; write it like 127.0.0.1:1234`,
+    );
   }
 }
 
@@ -54,10 +56,10 @@ const POLICIES: ReadonlyMap<string, string> = new Map([
 function algorithm(value: Value): string {
   const policy = POLICIES.get(value.text());
   if (policy !== undefined) return policy;
-  throw value.fail(`"${value.text()}" is unknown to go-schedule too; there are rr and rand`);
+  throw value.fail(`"${value.text()}" is not known to go-schedule either; there are rr and rand`);
 }
 
-/** logrus has more of them. */
+/** logrus has more levels. */
 const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ["panic", "error"],
   ["fatal", "error"],
@@ -72,7 +74,7 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
 function logLevel(value: Value): string {
   const level = LEVELS.get(value.text().toLowerCase());
   if (level !== undefined) return level;
-  throw value.fail(`"${value.text()}" is none of ${[...LEVELS.keys()].join(", ")}`);
+  throw value.fail(`"${value.text()}" is not one of ${[...LEVELS.keys()].join(", ")}`);
 }
 
 const flag = (name: string, value: string, hint?: string): Meaning => ({
@@ -91,7 +93,7 @@ function listening(address: string): Meaning {
   return {
     ...flag("--go-schedule", address, `add ${needs}`),
     warning:
-      `listening_address: whoever reaches ${address} can run anything on every worker, so the server ` +
+      `listening_address: every client that reaches ${address} can run any command on every worker, so the server ` +
       `starts there only with ${needs}; go-schedule's own programs speak no TLS`,
   };
 }
@@ -124,12 +126,12 @@ const managementNode: Readonly<Record<string, Key>> = {
       flag(
         "--go-schedule-time-limit",
         `${text}s`,
-        "what runs longer is stopped, not only given up",
+        "a task that runs longer is stopped, not only given up",
       ),
   },
 };
 
-/** Where the log of a program goes that goes on as it is. */
+/** The destination of the log of a program that stays unchanged. */
 const logOf: Readonly<Record<string, Key>> = {
   "basic_config.log_level": { read: logLevel, means: () => itself("what it logs") },
   "basic_config.stdout": { read: anyText, means: () => itself("where it logs") },
@@ -142,14 +144,14 @@ const serverAddress: Key = {
   means: () => itself("must lead to the server's --go-schedule"),
 };
 
-/** A worker leaves when it hears nothing for so long; one ping may be late. */
+/** A worker disconnects when it receives nothing for so long; one ping may be late. */
 function silenceOfWorker(text: string): Meaning {
   const silence = Number(text);
   const usual = limits.goSchedulePingMs;
-  if (silence * 1_000 >= 2 * usual) return itself("how long it waits for a sign of the server");
+  if (silence * 1_000 >= 2 * usual) return itself("how long it waits for a message of the server");
   const ping = silence === 1 ? "500ms" : `${Math.floor(silence / 2)}s`;
   return {
-    ...itself("how long it waits for a sign of the server"),
+    ...itself("how long it waits for a message of the server"),
     hint: `the server needs --go-schedule-ping ${ping}`,
     warning:
       `silence_timeout: the worker leaves when it hears nothing for ${silence} s: start the server ` +
@@ -161,10 +163,10 @@ const workerNode: Readonly<Record<string, Key>> = {
   ...logOf,
   server_address: serverAddress,
   silence_timeout: { read: seconds, means: silenceOfWorker },
-  reconnect_timeout: { read: seconds, means: () => itself("how soon it comes back") },
+  reconnect_timeout: { read: seconds, means: () => itself("how soon it reconnects") },
   connection_timeout: {
     read: anyText,
-    means: () => nothing("go-schedule reads connetion_timeout, and does not use that either"),
+    means: () => nothing("go-schedule reads connetion_timeout instead, and does not use it either"),
   },
   connetion_timeout: { read: anyText, means: () => UNUSED },
   dial_timeout: { read: anyText, means: () => itself("older workers read it") },

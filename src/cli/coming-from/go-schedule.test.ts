@@ -30,7 +30,7 @@ const SCHEDCTL = `${BASIC}server_address: 10.0.0.5:1234
 connection_timeout: 10
 `;
 
-/** There is no server anywhere: none is needed. */
+/** There is no server: none is needed. */
 async function importing(content: string, flags = "") {
   const readInput = async () => Buffer.from(content);
   const line = `go-schedule import dir/x.yaml ${flags}`.trim().split(" ");
@@ -42,7 +42,7 @@ const stepOf = (content: string, key: string) =>
 const management = (lines: string) => `scheduler_algo: rr\n${lines}`;
 
 describe("go-schedule import", () => {
-  test("of a management node tells every key, and how to start", async () => {
+  test("of a management node prints every key, and how to start", async () => {
     const told = await importing(MANAGEMENT);
     expect(told).toMatchObject({ code: 0, stderr: "" });
     expect(told.stdout).toMatchInlineSnapshot(`
@@ -57,7 +57,7 @@ describe("go-schedule import", () => {
       etcd_address            nothing: the server keeps its own data, in --data       not done: task_* and worker_* in etcd are not read; let go-schedule finish its tasks first
       etcd_dial_timeout       nothing: no etcd is dialled
       scheduler_algo          --policy round-robin                                    at the server's start
-      dead_timeout            --go-schedule-time-limit 60s                            at the server's start; what runs longer is stopped, not only given up
+      dead_timeout            --go-schedule-time-limit 60s                            at the server's start; a task that runs longer is stopped, not only given up
       basic_config.colour     nothing: go-schedule does not read it either
       server_address          nothing: go-schedule does not read it either
 
@@ -66,28 +66,28 @@ describe("go-schedule import", () => {
     `);
   });
 
-  test("of a worker tells that it goes on, with what", async () => {
+  test("of a worker prints that it stays unchanged, and its settings", async () => {
     const told = await importing(WORKER);
     expect(told).toMatchObject({ code: 0, stderr: "" });
     expect(told.stdout).toMatchInlineSnapshot(`
-      "KEY                     BECOMES                                                                     HOW
-      basic_config.log_level  itself: what it logs                                                        stays in its file
-      basic_config.stdout     itself: where it logs                                                       stays in its file
-      basic_config.log_path   itself: where it logs                                                       stays in its file
+      "KEY                     BECOMES                                                                           HOW
+      basic_config.log_level  itself: what it logs                                                              stays in its file
+      basic_config.stdout     itself: where it logs                                                             stays in its file
+      basic_config.log_path   itself: where it logs                                                             stays in its file
       basic_config.tmp_path   nothing: go-schedule does not use it either
-      server_address          itself: must lead to the server's --go-schedule                             stays in its file
-      silence_timeout         itself: how long it waits for a sign of the server                          stays in its file
-      reconnect_timeout       itself: how soon it comes back                                              stays in its file
-      connection_timeout      nothing: go-schedule reads connetion_timeout, and does not use that either
+      server_address          itself: must lead to the server's --go-schedule                                   stays in its file
+      silence_timeout         itself: how long it waits for a message of the server                             stays in its file
+      reconnect_timeout       itself: how soon it reconnects                                                    stays in its file
+      connection_timeout      nothing: go-schedule reads connetion_timeout instead, and does not use it either
       connetion_timeout       nothing: go-schedule does not use it either
-      dial_timeout            itself: older workers read it                                               stays in its file
+      dial_timeout            itself: older workers read it                                                     stays in its file
 
-      The worker goes on with this file. In its place:  busbar agent --server HOST:7071 --name NAME
+      The worker continues with this file. To replace it:  busbar agent --server HOST:7071 --name NAME
       "
     `);
   });
 
-  test("of schedctl tells that it goes on, with what", async () => {
+  test("of schedctl prints that it stays unchanged, and its settings", async () => {
     const told = await importing(SCHEDCTL);
     expect(told).toMatchObject({ code: 0, stderr: "" });
     expect(told.stdout).toMatchInlineSnapshot(`
@@ -99,12 +99,12 @@ describe("go-schedule import", () => {
       server_address          itself: must lead to the server's --go-schedule  stays in its file
       connection_timeout      itself: how long it waits for an answer          stays in its file
 
-      schedctl goes on with this file. In its place:  busbar submit, jobs, logs, nodes, ...
+      schedctl continues with this file. To replace it:  busbar submit, jobs, logs, nodes, ...
       "
     `);
   });
 
-  test("tells the same as JSON", async () => {
+  test("prints the same as JSON", async () => {
     const { stdout } = await importing(MANAGEMENT, "--output json");
     expect(JSON.parse(stdout)).toMatchObject({
       file: "management-node",
@@ -136,7 +136,7 @@ describe("go-schedule import", () => {
     });
   });
 
-  test("where others can reach it, neither certificates nor their absence are decided here", async () => {
+  test("where others can reach it, the import does not decide about certificates", async () => {
     for (const [written, address] of [
       ["0.0.0.0:1234", "0.0.0.0:1234"],
       [":1234", "0.0.0.0:1234"],
@@ -145,10 +145,10 @@ describe("go-schedule import", () => {
       const plan = planGoSchedule(management(`listening_address: ${written}`), "x");
       expect(plan.flags).toEqual(["--policy", "round-robin", "--go-schedule", address]);
       expect(plan.steps.at(-1)?.hint).toContain("--go-schedule-ca, or --go-schedule-insecure");
-      expect(plan.warnings.join()).toContain(`whoever reaches ${address} can run anything`);
+      expect(plan.warnings.join()).toContain(`every client that reaches ${address} `);
     }
     const { stderr } = await importing(management("listening_address: :1234"));
-    expect(stderr).toMatch(/^busbar: listening_address: whoever/);
+    expect(stderr).toMatch(/^busbar: listening_address: every client/);
     const local = planGoSchedule(management("listening_address: '[::1]:1234'"), "x");
     expect(local).toMatchObject({
       warnings: [],
@@ -187,7 +187,7 @@ describe("go-schedule import", () => {
     );
   });
 
-  test("a file that does not say where to listen gets the port that its programs dial", () => {
+  test("a file without an address gets the port that its programs connect to", () => {
     for (const file of ["scheduler_algo: rand", "scheduler_algo: rand\nlistening_address:"]) {
       expect(planGoSchedule(file, "x").flags).toEqual(["--go-schedule", "--policy", "random"]);
     }
@@ -207,7 +207,7 @@ describe("go-schedule import", () => {
   });
 
   const levels = { panic: "error", WARNING: "warn", Info: "info", trace: "debug", debug: "debug" };
-  test("levels of its log are those of ours that show at least as much", () => {
+  test("log levels become those of ours that show at least as much", () => {
     for (const [theirs, ours] of Object.entries(levels)) {
       const file = management(`basic_config: { log_level: ${theirs} }`);
       expect(stepOf(file, "basic_config.log_level")?.becomes).toBe(`--log-level ${ours}`);
@@ -251,7 +251,7 @@ describe("go-schedule import", () => {
     [
       "an unknown algorithm",
       "scheduler_algo: fair",
-      '1:17: scheduler_algo: "fair" is unknown to go-schedule too; there are rr and rand',
+      '1:17: scheduler_algo: "fair" is not known to go-schedule either; there are rr and rand',
     ],
     ["no algorithm", "ping_timer: 1\nsilence_timeout: 2", "x.yaml: scheduler_algo is missing"],
     ["an algorithm without a value", "scheduler_algo:", "x.yaml: scheduler_algo is missing"],
@@ -276,20 +276,20 @@ describe("go-schedule import", () => {
     [
       "an address without a port",
       management("listening_address: localhost"),
-      '"localhost" is no address with a port; write it like 127.0.0.1:1234',
+      '"localhost" is not an address with a port; write it like 127.0.0.1:1234',
     ],
     [
       "a level nobody has",
       "server_address: a\nbasic_config: { log_level: loud }",
-      'basic_config.log_level: "loud" is none of panic, fatal',
+      'basic_config.log_level: "loud" is not one of panic, fatal',
     ],
     ["a list for a text", management("etcd_address: [a]"), "2:15: etcd_address: must be a text"],
     ["a text for a map", "server_address: a\nbasic_config: b", "2:15: basic_config: must be a map"],
-    ["a file of tasks", "tasks: [{cmd: a}]", "x.yaml: is no file of go-schedule"],
-    ["only what all files have", BASIC, "x.yaml: is no file of go-schedule"],
+    ["a file of tasks", "tasks: [{cmd: a}]", "x.yaml: is not a file of go-schedule"],
+    ["only what all files have", BASIC, "x.yaml: is not a file of go-schedule"],
     ["no map at all", "[]", "1:1: must be a map of keys and values"],
     ["no YAML", "a: [", "x.yaml:1:"],
-    ["nothing", "", "x.yaml: has nothing in it"],
+    ["nothing", "", "x.yaml: is empty"],
     [
       "several documents",
       "a: 1\n---\nb: 2",
@@ -297,7 +297,7 @@ describe("go-schedule import", () => {
     ],
   ];
   for (const [name, content, message] of wrong) {
-    test(`refuses ${name}`, async () => {
+    test(`rejects ${name}`, async () => {
       const { code, stdout, stderr } = await importing(content);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(message);

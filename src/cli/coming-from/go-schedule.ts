@@ -6,8 +6,8 @@ import { renderPlan } from "../render/import-plan.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 const HELP = `
-For people who come from go-schedule: what its files say, said here. Its workers and schedctl go on as
-they are, against \`busbar server --go-schedule\`.
+For users of go-schedule: shows what its configuration files become here. Its workers and schedctl continue to work as
+they are, with \`busbar server --go-schedule\`.
 
 Examples:
   busbar go-schedule import management-node.yaml
@@ -17,7 +17,7 @@ export function declareGoSchedule(command: Command, shell: Shell): void {
   command.usage("[options] <command>").addHelpText("after", HELP);
   const imports = command
     .command("import")
-    .description("Tell what becomes of every key, and how to start the server. Changes nothing.");
+    .description("Show what becomes of every key, and how to start the server. Changes nothing.");
   imports
     .argument(
       "<file>",
@@ -47,9 +47,9 @@ const toJson = ({ file, steps, flags, warnings }: GoSchedulePlan) => ({
 const NEXT: Readonly<Record<FileKind, readonly string[]>> = {
   "management-node": [],
   "worker-node": [
-    "The worker goes on with this file. In its place:  busbar agent --server HOST:7071 --name NAME",
+    "The worker continues with this file. To replace it:  busbar agent --server HOST:7071 --name NAME",
   ],
   schedctl: [
-    "schedctl goes on with this file. In its place:  busbar submit, jobs, logs, nodes, ...",
+    "schedctl continues with this file. To replace it:  busbar submit, jobs, logs, nodes, ...",
   ],
 };

@@ -12,20 +12,20 @@ export interface ImportStep {
    * program that reads the file. none: has no meaning here.
    */
   readonly kind: "apply" | "flag" | "stays" | "blocked" | "none";
-  /** Of a blocked key: the reason and a remedy. Of others: a remark. */
+  /** For a blocked key: the reason and a remedy. For others: a remark. */
   readonly hint?: string;
 }
 
 export interface ImportPlan {
   readonly steps: readonly ImportStep[];
-  /** Of `busbar server` and `busbar up`. */
+  /** Flags of `busbar server` and `busbar up`. */
   readonly flags: readonly string[];
   readonly warnings: readonly string[];
 }
 
 export const none = (key: string, becomes: string): ImportStep => ({ key, becomes, kind: "none" });
 
-/** What the file holds, and how errors call it. */
+/** The content of the file, and its name in errors. */
 export async function readImported(
   { context }: Session,
   path: string,

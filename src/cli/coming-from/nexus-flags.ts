@@ -6,7 +6,7 @@ import { address, notEmpty } from "../flags.ts";
 import { collecting } from "../single-flags.ts";
 import { checkAlone } from "../service/tls-flags.ts";
 
-/** As they are written. */
+/** The flags as written. */
 export interface NexusCommandOptions {
   /** true: the flag without an address. */
   readonly nexus?: string | true;
@@ -21,7 +21,7 @@ const FLAG = "--nexus";
 const REST = "--nexus-rest";
 const ORIGIN = "--nexus-rest-origin";
 const OIDC = "--nexus-rest-oidc";
-/** Where the programs of the edge power scheduler look for it. */
+/** The address where the programs of the edge power scheduler look for it. */
 const ADDRESS_DEFAULT = "127.0.0.1:8000";
 
 export function addNexusFlags(command: Command): void {
@@ -31,7 +31,7 @@ export function addNexusFlags(command: Command): void {
       `serve kubectl, and edges and clients of nexus, here (default: ${ADDRESS_DEFAULT})`,
       address(FLAG),
     )
-    .option(`${FLAG}-insecure`, "let whoever can reach that port do everything with it")
+    .option(`${FLAG}-insecure`, "allow every client that can reach that port to use it")
     .option(
       `${REST} <address>`,
       "serve the REST gateway of nexus here (default: the port after that of --nexus)",
@@ -39,17 +39,17 @@ export function addNexusFlags(command: Command): void {
     )
     .option(
       `${ORIGIN} <origin>`,
-      "let pages of this origin call the gateway, like https://console.example.com",
+      "allow web pages of this origin to call the gateway, like https://console.example.com",
       origin,
     )
     .option(
       `${OIDC} <file>`,
-      "ask callers of the gateway for a token of the OpenID provider that this file describes",
+      "require a token of the OpenID provider that this file describes from callers of the gateway",
       notEmpty(OIDC),
     )
     .option(
       `${FLAG}-external-scheduler`,
-      "leave jobs with energy to a scheduler that makes JobInfos; assign no shares",
+      "assign no shares: an external scheduler creates the JobInfos of jobs with energy",
     );
 }
 
@@ -57,7 +57,7 @@ type Given = {
   readonly [Name in keyof NexusCommandOptions]-?: NexusCommandOptions[Name] | undefined;
 };
 
-/** What the flags say together. Throws when they contradict each other. */
+/** The meaning of the flags together. Throws when they contradict each other. */
 export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
   if (nexus === undefined) {
     checkAlone(FLAG, more);
@@ -74,8 +74,8 @@ export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
     if (isInsecure || isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
     throw invalid(
       flag,
-      `at ${where} others could submit and delete jobs: its wire has no users and no encryption; ` +
-        `listen on 127.0.0.1 and let others come through a tunnel (ssh -L), or allow it with ${FLAG}-insecure`,
+      `at ${where} other machines could submit and delete jobs: this API has no users and no encryption; ` +
+        `listen on 127.0.0.1 and connect through a tunnel (ssh -L), or allow it with ${FLAG}-insecure`,
     );
   }
   const isSchedulerExternal = more.nexusExternalScheduler === true;
@@ -89,7 +89,7 @@ export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
   };
 }
 
-/** As the old system has it: 8001 beside 8000. */
+/** As in the old system: 8001 beside 8000. */
 function afterIt(at: string): string {
   const { host, port } = parseAddress(at, FLAG);
   return formatAddress({ host, port: port === 0 || port === PORT_MAX ? 0 : port + 1 });

@@ -1,7 +1,7 @@
 import { type Read, readDocument, Walk } from "./config-walk.ts";
 import type { Value } from "../yaml/yaml-value.ts";
 
-/** A text of the file, and where it stands. */
+/** A text of the file, and its position. */
 export interface WrittenConfig {
   readonly key: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface NamedOptions {
   readonly options: readonly WrittenConfig[];
 }
 
-/** All that rainbow reads from its rainbow-config.yaml. */
+/** Everything that rainbow reads from its rainbow-config.yaml. */
 export interface RainbowConfig {
   readonly registerSecret?: WrittenConfig;
   readonly schedulerName?: WrittenConfig;
@@ -22,11 +22,11 @@ export interface RainbowConfig {
   readonly cluster: { readonly name?: WrittenConfig; readonly secret?: WrittenConfig };
   readonly database: NamedOptions & { readonly host?: WrittenConfig };
   readonly clusters: readonly { readonly name: WrittenConfig; readonly token?: WrittenConfig }[];
-  /** Keys that rainbow does not read, as they stand in the file. */
+  /** Keys that rainbow does not read, as written in the file. */
   readonly unknown: readonly string[];
 }
 
-/** Rejects values of the wrong form with their place and key; ignores unknown keys. */
+/** Rejects values of the wrong form with their position and key; ignores unknown keys. */
 export function readRainbowConfig(content: string, file: string): RainbowConfig {
   const root = readDocument(content, file, "rainbow");
   const texts = new Map<string, WrittenConfig>();
@@ -34,7 +34,7 @@ export function readRainbowConfig(content: string, file: string): RainbowConfig 
   const clusters: { name: WrittenConfig; token?: WrittenConfig }[] = [];
   const walk = new Walk(unknown);
   const text: Read = (value, key) => {
-    // rainbow itself writes keys without a value; they say nothing.
+    // rainbow itself writes keys without a value; they mean nothing.
     if (value.kind !== "nothing") texts.set(key, { key, text: value.text() });
   };
   const algorithm = (): Record<string, Read> => ({
@@ -45,7 +45,7 @@ export function readRainbowConfig(content: string, file: string): RainbowConfig 
     scheduler: walk.inside({
       secret: text,
       name: text,
-      user: (_, key) => texts.set(key, { key, text: "" }), // whatever it holds
+      user: (_, key) => texts.set(key, { key, text: "" }), // with any content
       algorithms: walk.inside({
         selection: walk.inside(algorithm()),
         match: walk.inside(algorithm()),

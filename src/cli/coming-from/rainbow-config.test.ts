@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** As rainbow's server and clients write it, with all keys there are. */
+/** As rainbow's server and clients write it, with all keys. */
 const CONFIG = `scheduler:
     secret: secret-of-registration
     name: keebler
@@ -65,27 +65,27 @@ async function busbar(line: string, content = CONFIG) {
 const register = (name: string) => busbar(`cluster register ${name} --graph graph.json`);
 
 describe("rainbow-config import", () => {
-  test("tells what becomes of every key, and prints no secret", async () => {
+  test("prints the meaning of every key, and no secret", async () => {
     await register("keebler");
     const told = await busbar("rainbow-config import dir/rainbow-config.yaml --dry-run");
     expect(told).toMatchObject({ code: 0, stderr: "" });
     expect(told.stdout).toMatchInlineSnapshot(`
-      "KEY                                                BECOMES                                       HOW
-      scheduler.secret                                   the secret for registering clusters           would be set
-      scheduler.name                                     nothing: names are given where they are used
-      scheduler.user                                     nothing: users are not told apart yet
-      scheduler.algorithms.selection.name                --select constraint                           at the server's start
-      scheduler.algorithms.selection.options.priorities  in the file of --select-options               at the server's start
-      scheduler.algorithms.match.name                    nothing: all that a jobspec requires counts
-      scheduler.algorithms.match.options.strict          nothing: all that a jobspec requires counts
-      cluster.name                                       says whose secret it is
-      cluster.secret                                     the secret of cluster keebler                 would be set
-      clusters[0].token                                  the token of cluster keebler                  would be set
-      clusters[1].token                                  the token of cluster spack-builder            not done: busbar cluster register spack-builder --graph FILE, then import again
+      "KEY                                                BECOMES                                         HOW
+      scheduler.secret                                   the secret for registering clusters             would be set
+      scheduler.name                                     nothing: names are written where they are used
+      scheduler.user                                     nothing: there are no user accounts yet
+      scheduler.algorithms.selection.name                --select constraint                             at the server's start
+      scheduler.algorithms.selection.options.priorities  in the file of --select-options                 at the server's start
+      scheduler.algorithms.match.name                    nothing: every requirement of a jobspec counts
+      scheduler.algorithms.match.options.strict          nothing: every requirement of a jobspec counts
+      cluster.name                                       names the cluster of the secret
+      cluster.secret                                     the secret of cluster keebler                   would be set
+      clusters[0].token                                  the token of cluster keebler                    would be set
+      clusters[1].token                                  the token of cluster spack-builder              not done: busbar cluster register spack-builder --graph FILE, then import again
       clusters[2].name                                   nothing: it has no token
-      graphdatabase.name                                 nothing: graphs are kept by the server
+      graphdatabase.name                                 nothing: the server stores graphs itself
       graphdatabase.host                                 nothing: no client of this server needs it
-      graphdatabase.options.host                         --rainbow 127.0.0.1:50052                     at the server's start
+      graphdatabase.options.host                         --rainbow 127.0.0.1:50052                       at the server's start
       graphdatabase.options.backupFile                   nothing: no client of this server needs it
       clusters[1].colour                                 nothing: rainbow does not read it either
       colour                                             nothing: rainbow does not read it either
@@ -110,7 +110,7 @@ describe("rainbow-config import", () => {
     }
   });
 
-  test("sends what can be kept, once and together", async () => {
+  test("sends values that the server stores, once and together", async () => {
     await register("keebler");
     await register("bare");
     await busbar("rainbow-config import a");
@@ -122,7 +122,7 @@ describe("rainbow-config import", () => {
     ]);
   });
 
-  test("tells the same as JSON", async () => {
+  test("prints the same as JSON", async () => {
     await register("keebler");
     const { stdout } = await busbar("rainbow-config import a --dry-run --output json");
     expect(JSON.parse(stdout)).toMatchObject({
@@ -155,7 +155,7 @@ describe("rainbow-config import", () => {
     });
   });
 
-  test("a file with nothing to keep asks nothing of the server", async () => {
+  test("a file with nothing to store sends nothing to the server", async () => {
     const empty = "scheduler:\n  secret:\ncluster:\n  secret: ''\nclusters:\n";
     const { code, stdout } = await busbar("rainbow-config import a", empty);
     expect(code).toBe(0);
@@ -163,13 +163,13 @@ describe("rainbow-config import", () => {
     expect(server.asked.credentials).toEqual([]);
   });
 
-  test("says which are defaults that everybody knows", async () => {
+  test("warns about well-known default secrets", async () => {
     await register("red");
     const config =
       "scheduler: { secret: chocolate-cookies }\nclusters: [{ name: red, token: rainbow }]";
     expect((await busbar("rainbow-config import a", config)).stderr.split("\n")).toEqual([
-      "busbar: scheduler.secret is a default that rainbow publishes: anybody may know it",
-      "busbar: clusters[0].token is a default that rainbow publishes: anybody may know it",
+      "busbar: scheduler.secret is a default that rainbow publishes: it is no secret",
+      "busbar: clusters[0].token is a default that rainbow publishes: it is no secret",
       "",
     ]);
   });
@@ -182,7 +182,7 @@ describe("rainbow-config import", () => {
         {
           key: "graphdatabase.name",
           kind: "blocked",
-          hint: "there is no memgraph behind it; register the clusters with their graphs",
+          hint: "the server uses no memgraph; register the clusters with their graphs",
         },
         { key: "graphdatabase.host", kind: "none" },
       ],
@@ -198,11 +198,11 @@ describe("rainbow-config import", () => {
     ["one twice", "clusters: [{name: a}, {name: a}]", "clusters[1]: there are two named a"],
     ["no map at all", "[]", "1:1: must be a map of keys and values"],
     ["no YAML", "a: [", "x.yaml:1:"],
-    ["nothing", "", "x.yaml: has nothing in it"],
+    ["nothing", "", "x.yaml: is empty"],
     ["several documents", "a: 1\n---\nb: 2", "x.yaml: has several documents"],
   ];
   for (const [name, content, message] of wrong) {
-    test(`refuses ${name}, by its place`, async () => {
+    test(`rejects ${name}, with its position`, async () => {
       const { code, stderr } = await busbar("rainbow-config import x.yaml", content);
       expect(code).toBe(2);
       expect(stderr).toContain(message);
@@ -250,7 +250,7 @@ describe("rainbow-config export", () => {
     ]);
   });
 
-  test("for users it has no secret, and leaves it", async () => {
+  test("for users has no secret, and does not rotate it", async () => {
     await register("keebler");
     const line = "rainbow-config export --rotate --token-only --host a:1 --output json";
     expect(JSON.parse((await busbar(line)).stdout)).toMatchObject({
@@ -261,17 +261,17 @@ describe("rainbow-config export", () => {
     expect((await busbar(line)).stdout).not.toContain("fresh-secret");
   });
 
-  test("makes nothing without the flag", async () => {
+  test("creates nothing without the flag", async () => {
     await register("keebler");
     for (const line of ["rainbow-config export", "rainbow-config export --rotate --host a"]) {
       expect((await busbar(line)).code).toBe(2);
     }
-    expect((await busbar("rainbow-config export")).stderr).toContain("--rotate: must be given");
+    expect((await busbar("rainbow-config export")).stderr).toContain("--rotate: is missing");
   });
 });
 
 describe("what rainbow's file says", () => {
-  test("texts are as they are written, whatever YAML would make of them", () => {
+  test("texts stay as written, whatever YAML would make of them", () => {
     const config = "scheduler: { secret: 00123 }\ncluster: { name: yes, secret: 1e3 }";
     expect(readRainbowConfig(config, "x")).toMatchObject({
       registerSecret: { text: "00123" },
@@ -279,7 +279,7 @@ describe("what rainbow's file says", () => {
     });
   });
 
-  test("no plan shows a secret, and all of it that can be kept is asked for", () => {
+  test("no plan shows a secret, and everything that can be stored is requested", () => {
     const text = fc.stringMatching(/^[A-Z0-9]{12,20}$/);
     const names = fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 });
     fc.assert(

@@ -8,8 +8,8 @@ import type { TerminalPage } from "../render/page.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 const HELP = `
-For people who come from rainbow: what its rainbow-config.yaml says, said here. Secrets and tokens are
-taken over, so that clients go on with the files they have; import prints none. Export makes such a file.
+For users of rainbow: shows what its rainbow-config.yaml becomes here. import takes over secrets and tokens,
+so that clients continue with the files they have, and prints none of them. export writes such a file.
 
 Examples:
   busbar rainbow-config import rainbow-config.yaml --dry-run
@@ -20,10 +20,10 @@ export function declareRainbowConfig(command: Command, shell: Shell): void {
   command.usage("[options] <command>").addHelpText("after", HELP);
   const imports = command
     .command("import")
-    .description("Take over secrets and tokens, and tell what becomes of every other key.");
+    .description("Take over secrets and tokens, and show what becomes of every other key.");
   imports
     .argument("<file>", 'rainbow-config.yaml ("-": standard input)')
-    .option("--dry-run", "change nothing, tell what would be")
+    .option("--dry-run", "change nothing; only show what import would do")
     .action((file: string, flags: { readonly dryRun?: true }) =>
       shell.run(imports, (session) => importConfig(session, file, flags.dryRun === true)),
     );
@@ -60,7 +60,7 @@ function toText(plan: RainbowPlan, isDry: boolean, page: TerminalPage): string {
   return options.length === 0 ? text : `${text}\n\nselect.yaml:\n${options.map(toYaml).join("\n")}`;
 }
 
-/** Texts of several lines as blocks, as rainbow's own file has them. */
+/** Texts of several lines as blocks, as in rainbow's own file. */
 const toYaml = ([key, text]: readonly [string, string]): string =>
   text.includes("\n")
     ? `${key}: |\n${text.trimEnd().replace(/^(?=.)/gm, "  ")}`

@@ -28,9 +28,17 @@ export function declareExport(command: Command, shell: Shell): void {
     .description("Print a rainbow-config.yaml for a cluster and its users, with new credentials.");
   exports
     .option(...CLUSTER_FLAG)
-    .option("--host <address>", "where its clients dial", notEmpty("--host"), "127.0.0.1:50051")
-    .option("--rotate", "make new credentials in the place of the old")
-    .option("--token-only", "for users of the cluster: without its secret, which stays")
+    .option(
+      "--host <address>",
+      "the address that its clients call",
+      notEmpty("--host"),
+      "127.0.0.1:50051",
+    )
+    .option("--rotate", "replace the old credentials with new ones")
+    .option(
+      "--token-only",
+      "for users of the cluster: write only a new token; the secret stays as it is",
+    )
     .addHelpText("after", HELP)
     .action((flags: ExportFlags) => shell.run(exports, (session) => exportConfig(session, flags)));
 }
@@ -41,7 +49,7 @@ async function exportConfig(session: Session, flags: ExportFlags): Promise<Answe
   if (rotate !== true) {
     throw new AppError(
       "invalid_argument",
-      "--rotate: must be given, because new credentials are made and the old ones refused",
+      "--rotate: is missing; the export creates new credentials, and the server rejects the old ones from then on",
     );
   }
   const client = await session.client();
@@ -49,13 +57,13 @@ async function exportConfig(session: Session, flags: ExportFlags): Promise<Answe
   const which = { secret: !tokenOnly, token: true };
   const { issued } = await client.rotateClusterCredentials({ cluster, ...which });
   await session.note(
-    "the credentials in it are not shown again; keep it where nobody else reads it",
+    "the credentials in it are not shown again; store it where only you can read it",
   );
   const config = configOf(cluster, host, issued === undefined ? {} : toIssuedRow(issued));
   return { json: config, text: () => toYaml(config, "").join("\n") };
 }
 
-/** The form that all of rainbow's clients read, with what it takes as a default where we know no better. */
+/** The form that all of rainbow's clients read, with rainbow's defaults where we have no value. */
 const configOf = (cluster: string, host: string, { secret, token = "" }: IssuedRow) => ({
   scheduler: {
     name: cluster,
@@ -68,7 +76,7 @@ const configOf = (cluster: string, host: string, { secret, token = "" }: IssuedR
 
 type Tree = string | { readonly [key: string]: Tree } | readonly Tree[];
 
-/** Texts in quotes: whatever they look like, they are texts. */
+/** Texts in quotes, so that YAML always reads them as texts. */
 function toYaml(tree: Tree, indent: string): string[] {
   if (typeof tree === "string") return [`${indent}${JSON.stringify(tree)}`];
   if (isList(tree)) {

@@ -5,7 +5,7 @@ import type { DoorFlags } from "../context.ts";
 import { address } from "../flags.ts";
 import { addTlsFlags, checkAlone, tlsOf } from "../service/tls-flags.ts";
 
-/** As they are written. */
+/** The flags as written. */
 export interface RainbowCommandOptions {
   /** true: the flag without an address. */
   readonly rainbow?: string | true;
@@ -15,7 +15,7 @@ export interface RainbowCommandOptions {
   readonly rainbowPlaintext?: true;
 }
 
-/** The port that rainbow's clients dial when they are not told otherwise. */
+/** The port that rainbow's clients connect to by default. */
 const ADDRESS_DEFAULT = "127.0.0.1:50051";
 
 export function addRainbowFlags(command: Command): void {
@@ -27,12 +27,15 @@ export function addRainbowFlags(command: Command): void {
   addTlsFlags(command, "--rainbow", {
     cert: "serve them with TLS too: certificate",
     key: "and its key",
-    ca: "and take only callers with a certificate of this authority",
+    ca: "and accept only clients with a certificate of this authority",
   });
-  command.option("--rainbow-plaintext", "allow callers without TLS where others can listen");
+  command.option(
+    "--rainbow-plaintext",
+    "allow clients without TLS on addresses that other machines can reach",
+  );
 }
 
-/** What the flags say together. Throws when they contradict each other. */
+/** The meaning of the flags together. Throws when they contradict each other. */
 export function rainbowOf({
   rainbow,
   ...others
@@ -51,7 +54,7 @@ export function rainbowOf({
   if (tls === undefined && !allowsPlaintext) {
     throw invalid(
       "--rainbow",
-      `at ${at} others could read secrets on their way: give --rainbow-cert and --rainbow-key, ` +
+      `at ${at} secrets would cross the network unencrypted: give --rainbow-cert and --rainbow-key, ` +
         "or allow it with --rainbow-plaintext",
     );
   }

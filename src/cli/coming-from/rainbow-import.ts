@@ -1,7 +1,7 @@
 import { type ImportPlan, type ImportStep, none } from "./import-plan.ts";
 import type { NamedOptions, RainbowConfig, WrittenConfig } from "./rainbow-config-file.ts";
 
-/** What the server is asked to keep. */
+/** The values to store on the server. */
 export interface ImportRequest {
   readonly registerSecret?: string;
   readonly clusters: readonly {
@@ -13,11 +13,11 @@ export interface ImportRequest {
 
 export interface RainbowPlan extends ImportPlan {
   readonly request: ImportRequest;
-  /** What the file of `--select-options` holds. */
+  /** The content of the file of `--select-options`. */
   readonly selectOptions: Readonly<Record<string, string>>;
 }
 
-/** What each key of rainbow's configuration becomes, given the clusters there are. */
+/** Converts each key of rainbow's configuration, given the registered clusters. */
 export function planImport(config: RainbowConfig, registered: ReadonlySet<string>): RainbowPlan {
   const request = requestOf(config, registered);
   return {
@@ -51,9 +51,9 @@ function secretSteps({ registerSecret, schedulerName, user }: RainbowConfig): Im
     steps.push(credentialStep(registerSecret, "the secret for registering clusters"));
   }
   if (schedulerName !== undefined) {
-    steps.push(none(schedulerName.key, "nothing: names are given where they are used"));
+    steps.push(none(schedulerName.key, "nothing: names are written where they are used"));
   }
-  if (user !== undefined) steps.push(none(user.key, "nothing: users are not told apart yet"));
+  if (user !== undefined) steps.push(none(user.key, "nothing: there are no user accounts yet"));
   return steps;
 }
 
@@ -76,7 +76,7 @@ function selectionSteps({ name, options }: NamedOptions): ImportStep[] {
 
 const matchSteps = ({ name, options }: NamedOptions): ImportStep[] =>
   [...(name === undefined ? [] : [name]), ...options].map(({ key }) =>
-    none(key, "nothing: all that a jobspec requires counts"),
+    none(key, "nothing: every requirement of a jobspec counts"),
   );
 
 function clusterSteps(
@@ -85,7 +85,7 @@ function clusterSteps(
 ): ImportStep[] {
   const steps: ImportStep[] = [];
   const { name, secret } = cluster;
-  if (name !== undefined) steps.push(none(name.key, "says whose secret it is"));
+  if (name !== undefined) steps.push(none(name.key, "names the cluster of the secret"));
   if (secret !== undefined) steps.push(ofCluster(secret, "secret", name, registered));
   for (const { name: own, token } of clusters) {
     if (token === undefined) steps.push(none(own.key, "nothing: it has no token"));
@@ -120,12 +120,12 @@ function databaseSteps(database: RainbowConfig["database"]): ImportStep[] {
   if (isGiven(name)) {
     steps.push(
       name.text === OWN_DATABASE
-        ? none(name.key, "nothing: graphs are kept by the server")
+        ? none(name.key, "nothing: the server stores graphs itself")
         : {
             key: name.key,
-            becomes: "nothing: graphs are kept by the server",
+            becomes: "nothing: the server stores graphs itself",
             kind: "blocked",
-            hint: `there is no ${name.text} behind it; register the clusters with their graphs`,
+            hint: `the server uses no ${name.text}; register the clusters with their graphs`,
           },
     );
   }
@@ -160,7 +160,7 @@ function requestOf(
   };
 }
 
-/** Where clients dial: Python's read it from the options. That of another database is none of ours. */
+/** The address of clients: Python clients read it from the options. The address of another database does not matter here. */
 function addressOf({ name, host, options }: RainbowConfig["database"]): WrittenConfig | undefined {
   if (isGiven(name) && name.text !== OWN_DATABASE) return undefined;
   return [options.find(({ key }) => key === "graphdatabase.options.host"), host].find(isGiven);
@@ -175,12 +175,12 @@ function flagsOf({ selection, database }: RainbowConfig): string[] {
   ];
 }
 
-/** The secret of rainbow's documentation, and the token its server gives to everybody. */
+/** The secret of rainbow's documentation, and the token that its server gives to all clients. */
 const PUBLISHED = new Set(["chocolate-cookies", "rainbow"]);
 
 function warningsOf({ registerSecret, cluster, clusters }: RainbowConfig): string[] {
   const texts = [registerSecret, cluster.secret, ...clusters.map(({ token }) => token)];
   return texts
     .filter((written) => written !== undefined && PUBLISHED.has(written.text))
-    .map((written) => `${written?.key} is a default that rainbow publishes: anybody may know it`);
+    .map((written) => `${written?.key} is a default that rainbow publishes: it is no secret`);
 }

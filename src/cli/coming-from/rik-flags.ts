@@ -5,7 +5,7 @@ import type { RikFlags } from "../context.ts";
 import { address, notEmpty } from "../flags.ts";
 import { checkAlone } from "../service/tls-flags.ts";
 
-/** As they are written. */
+/** The flags as written. */
 export interface RikCommandOptions {
   /** true: the flag without an address. */
   readonly rik?: string | true;
@@ -19,7 +19,7 @@ export interface RikCommandOptions {
 const FLAG = "--rik";
 const CONTROLLER = "--rik-controller";
 const REST = "--rik-rest";
-/** Where rik's programs look for each other. */
+/** The addresses where rik's programs look for each other. */
 const WORKERS_DEFAULT = "127.0.0.1:4995";
 const CONTROLLERS_PORT = 4996;
 const REST_PORT = 5000;
@@ -43,13 +43,16 @@ export function addRikFlags(command: Command): void {
     )
     .option(
       `${FLAG}-secret-file <file>`,
-      "ask all of them for a token, which is the text in this file or was made of it",
+      "require a token from all of them: the secret in this file, or a token derived from it",
       notEmpty(`${FLAG}-secret-file`),
     )
-    .option(`${FLAG}-insecure`, "let whoever can reach these ports use them without a token")
+    .option(
+      `${FLAG}-insecure`,
+      "allow every client that can reach these ports to use them without a token",
+    )
     .option(
       `${FLAG}-forget`,
-      "do not tell a controller that connects what it missed (for one whose database was removed)",
+      "do not send a controller that connects the statuses it missed (for one whose database was removed)",
     );
 }
 
@@ -57,7 +60,7 @@ type Given = {
   readonly [Name in keyof RikCommandOptions]-?: RikCommandOptions[Name] | undefined;
 };
 
-/** What the flags say together. Throws when they contradict each other. */
+/** The meaning of the flags together. Throws when they contradict each other. */
 export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   if (rik === undefined) {
     checkAlone(FLAG, more);
@@ -65,7 +68,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   }
   const workers = rik === true ? WORKERS_DEFAULT : rik;
   const { host, port } = parseAddress(workers, FLAG);
-  // With port 0, as tests do it, the others take any that is free, too.
+  // With port 0, as in tests, the others take any free port too.
   const beside = (other: number): string => formatAddress({ host, port: port === 0 ? 0 : other });
   const controllers = more.rikController ?? beside(CONTROLLERS_PORT);
   const rest = more.rikRest ?? beside(REST_PORT);
@@ -79,7 +82,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
     if (isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
     throw invalid(
       flag,
-      `at ${where} others could run containers on every worker: ask for tokens with ` +
+      `at ${where} other machines could run containers on every worker: require tokens with ` +
         `${FLAG}-secret-file, or allow it with ${FLAG}-insecure`,
     );
   }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { argumentKind, flagKind, type ValueKind } from "./server-values.ts";
 
-/** What completion knows about a command: read from the declarations, never written twice. */
+/** The data of a command for completion: read from the declarations, never written twice. */
 export interface CommandNode {
   /** "busbar nodes drain". */
   readonly path: string;
@@ -10,6 +10,8 @@ export interface CommandNode {
   readonly flags: readonly FlagNode[];
   /** Words its first argument may be. */
   readonly words: readonly string[];
+  /** Whether it has arguments at all. */
+  readonly takesArguments: boolean;
   /** The kind of its arguments, if the server can list them. */
   readonly values: ValueKind | undefined;
   readonly commands: readonly CommandNode[];
@@ -51,6 +53,7 @@ export function toCommandNode(command: Command, parents: readonly string[] = [])
     summary: command.description(),
     flags: [...flags, help],
     words: command.registeredArguments[0]?.argChoices ?? [],
+    takesArguments: command.registeredArguments.length > 0,
     values: command.registeredArguments.length === 0 ? undefined : argumentKind(path.slice(1)),
     commands: command.commands.map((each) => toCommandNode(each, path)),
   };

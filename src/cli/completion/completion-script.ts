@@ -1,9 +1,8 @@
 import { type CommandNode, type FlagNode, flatten } from "./command-tree.ts";
 
 /**
- * Completion scripts, written out in full: pressing Tab starts no program, unless ids or names are wanted
- * that only the server knows. After "--", and where a flag's value can be anything, shells fall back to
- * file names.
+ * Completion scripts, written out in full: pressing Tab starts no program, unless the completion needs ids or names that only the server
+ * knows. After "--", and where a flag accepts any value, shells fall back to file names.
  */
 export function bashScript(root: CommandNode): string {
   const nodes = flatten(root);
@@ -23,7 +22,8 @@ export function bashScript(root: CommandNode): string {
     const words = [...node.commands.map((each) => each.name), ...node.words].join(" ");
     const flags = node.flags.flatMap(namesOf).join(" ");
     const asked = node.values ?? "";
-    return `    ${quote(node.path)}) words=${quote(words)} flags=${quote(flags)} values=${quote(asked)} ;;`;
+    const none = node.takesArguments ? "" : "; compopt +o default 2>/dev/null";
+    return `    ${quote(node.path)}) words=${quote(words)} flags=${quote(flags)} values=${quote(asked)}${none} ;;`;
   });
   return `# Completion of busbar for bash. Load it with: source <(busbar completion bash)
 _busbar_values() {
@@ -81,15 +81,16 @@ export function zshScript(root: CommandNode): string {
       namesOf(flag).map((name) => quote(described({ name, summary: flag.summary }))),
     );
     const asked = node.values ?? "";
-    return `    ${quote(node.path)}) names=(${words}) flags=(${flags.join(" ")}) values=${quote(asked)} ;;`;
+    const files = node.takesArguments ? "; files=1" : "";
+    return `    ${quote(node.path)}) names=(${words}) flags=(${flags.join(" ")}) values=${quote(asked)}${files} ;;`;
   });
   return `#compdef busbar
 # Completion of busbar for zsh. Load it with: source <(busbar completion zsh)
 _busbar_values() {
-  compadd -- \${(f)"$("\${words[1]}" \${server:+--server} \${server} completion --values "$1" 2>/dev/null </dev/null)"}
+  compadd -V "$1" -- \${(f)"$("\${words[1]}" \${server:+--server} \${server} completion --values "$1" 2>/dev/null </dev/null)"}
 }
 _busbar() {
-  local at='${root.name}' values='' server='' index
+  local at='${root.name}' values='' server='' files='' index
   local -a names flags
   local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}"
   for ((index = 2; index < CURRENT; index++)); do
@@ -112,7 +113,7 @@ ${lists.join("\n")}
     _busbar_values $values
   elif ((\${#names})); then
     _describe command names
-  else
+  elif [[ -n $files ]]; then
     _files
   fi
 }
@@ -121,47 +122,66 @@ if [[ \${funcstack[1]} == _busbar ]]; then _busbar "$@"; else compdef _busbar ${
 }
 
 export function fishScript(root: CommandNode): string {
-  const lines = [
-    "# Completion of busbar for fish. Load it with: busbar completion fish | source",
-    ...root.commands.map(
-      (each) =>
-        `complete -c ${root.name} -f -n __fish_use_subcommand -a ${each.name} -d ${quote(each.summary)}`,
-    ),
-    ...root.flags.map((flag) => fishFlag(root.name, "__fish_use_subcommand", flag)),
+  const nodes = flatten(root);
+  const paths = nodes.filter((node) => node !== root).map((node) => quote(node.path));
+  return `# Completion of busbar for fish. Load it with: busbar completion fish | source
+function __busbar_at
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l at ${root.name}
+  for word in $words
+    if test "$word" = --
+      return
+    end
+    switch "$at $word"
+      case ${paths.join(" ")}
+        set at "$at $word"
+    end
+  end
+  echo $at
+end
+function __busbar_is
+  test "$(__busbar_at)" = "$argv"
+end
+function __busbar_values
+  set -l words (commandline -opc)
+  set -l server
+  set -l previous
+  for word in $words
+    if test "$previous" = --server
+      set server --server $word
+    end
+    set previous $word
+  end
+  $words[1] $server completion --values $argv[1] 2>/dev/null </dev/null
+end
+${nodes.flatMap((node) => fishLines(root.name, node)).join("\n")}
+`;
+}
+
+function fishLines(program: string, node: CommandNode): string[] {
+  const start = `complete -c ${program} -n ${quote(`__busbar_is ${node.path}`)}`;
+  const { commands, words, values, takesArguments } = node;
+  const hasNoFiles = !takesArguments || commands.length + words.length > 0 || values !== undefined;
+  return [
+    ...(hasNoFiles ? [`${start} -f`] : []),
+    ...commands.map(({ name, summary }) => `${start} -a ${name} -d ${quote(summary)}`),
+    ...words.map((word) => `${start} -a ${word}`),
+    // In the order of the server: the newest jobs first.
+    ...(values === undefined ? [] : [`${start} -k -a ${quote(asking(values))}`]),
+    ...node.flags.map((flag) => fishFlag(start, flag)),
   ];
-  for (const node of root.commands) {
-    const seen = `__fish_seen_subcommand_from ${node.name}`;
-    const names = node.commands.map((each) => each.name).join(" ");
-    const alone = names === "" ? seen : `${seen}; and not __fish_seen_subcommand_from ${names}`;
-    for (const each of node.commands) {
-      lines.push(
-        `complete -c ${root.name} -f -n ${quote(alone)} -a ${each.name} -d ${quote(each.summary)}`,
-      );
-      const both = `${seen}; and __fish_seen_subcommand_from ${each.name}`;
-      lines.push(...each.flags.map((flag) => fishFlag(root.name, both, flag)));
-    }
-    for (const each of [node, ...node.commands].filter(({ values }) => values !== undefined)) {
-      const both = each === node ? alone : `${seen}; and __fish_seen_subcommand_from ${each.name}`;
-      lines.push(`complete -c ${root.name} -f -n ${quote(both)} -a ${quote(asking(each.values))}`);
-    }
-    for (const word of node.words)
-      lines.push(`complete -c ${root.name} -f -n ${quote(seen)} -a ${word}`);
-    lines.push(...node.flags.map((flag) => fishFlag(root.name, alone, flag)));
-  }
-  return `${lines.join("\n")}\n`;
 }
 
 /** fish runs what stands in parentheses when Tab is pressed. */
-const asking = (kind: string | undefined): string =>
-  `(busbar completion --values ${kind ?? ""} 2>/dev/null)`;
+const asking = (kind: string): string => `(__busbar_values ${kind})`;
 
-function fishFlag(program: string, condition: string, flag: FlagNode): string {
+function fishFlag(start: string, flag: FlagNode): string {
   const short = flag.short === undefined ? "" : ` -s ${flag.short.slice(1)}`;
   const words = flag.values === undefined ? flag.choices.join(" ") : asking(flag.values);
-  const choices = words === "" ? " -r" : ` -x -a ${quote(words)}`;
+  const choices = words === "" ? " -r -F" : ` -x -a ${quote(words)}`;
   const value = flag.takesValue ? choices : "";
-  const names = `-l ${flag.long.slice(2)}${short}`;
-  return `complete -c ${program} -n ${quote(condition)} ${names}${value} -d ${quote(flag.summary)}`;
+  return `${start} -l ${flag.long.slice(2)}${short}${value} -d ${quote(flag.summary)}`;
 }
 
 const namesOf = ({ long, short }: FlagNode): readonly string[] =>
@@ -176,5 +196,5 @@ const described = ({
   readonly summary: string;
 }): string => `${name}:${summary.replaceAll(":", "\\:")}`;
 
-/** For all three shells: inside single quotes only the quote itself needs care. */
+/** For all three shells: inside single quotes only the quote itself needs escaping. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

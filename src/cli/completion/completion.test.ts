@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 /** The completions of a real bash for the words; the last word is being typed. */
 function offered(...words: string[]): readonly string[] {
-  // The command itself: it says what it was called with, as a value.
+  // The command itself: it prints its arguments, as a value.
   const program = `${bash}
 busbar() { printf '%s-of-%s\\n' "$*" value | tr ' ' _; }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -42,13 +42,13 @@ describe("bash", () => {
     expect(offered("jobs", "-o", "c")).toEqual(["csv"]);
   });
 
-  test("leaves files to bash where anything may follow", () => {
+  test("leaves files to bash where any value may follow", () => {
     expect(offered("submit", "--file", "")).toEqual([]);
     expect(offered("run", "--", "ls", "-")).toEqual([]);
     expect(offered("run", "l")).toEqual([]);
   });
 
-  test("asks the server for ids and names", () => {
+  test("requests ids and names from the server", () => {
     expect(offered("job", "")).toEqual(["completion_--values_jobs-of-value"]);
     expect(offered("cancel", "1", "")).toEqual(["completion_--values_jobs-of-value"]);
     expect(offered("nodes", "drain", "")).toEqual(["completion_--values_nodes-of-value"]);
@@ -80,8 +80,8 @@ for (const shell of ["zsh", "fish"]) {
   });
 }
 
-describe("what the server knows", () => {
-  test("is printed one a line", async () => {
+describe("values of the server", () => {
+  test("are printed one per line", async () => {
     const server = await startFakeServer();
     try {
       const values = async (kind: string) =>
@@ -94,7 +94,7 @@ describe("what the server knows", () => {
     }
   });
 
-  test("is nothing, without a word, where no server answers", async () => {
+  test("are empty, without a message, where no server answers", async () => {
     const line = "--server 127.0.0.1:1 completion --values jobs";
     const { code, stdout, stderr } = await runHere(line.split(" "));
     expect([code, stdout, stderr]).toEqual([0, "", ""]);

@@ -14,7 +14,7 @@ export function declareCompletion(command: Command, shell: Shell): void {
   command
     .addArgument(new Argument("[shell]", "the shell").choices(shellNames).argParser(readShellName))
     .addOption(
-      new Option("--values <kind>", "print what there is of this, for completion scripts")
+      new Option("--values <kind>", "print the values of this kind, for completion scripts")
         .choices(valueKinds)
         .argParser(oneOf("--values", valueKinds))
         .hideHelp(),
@@ -40,7 +40,7 @@ Examples:
 function readShellName(text: string): ShellName {
   const found = shellNames.find((name) => name === text);
   if (found !== undefined) return found;
-  throw invalid("<shell>", `"${text}" is none of ${shellNames.join(", ")}`);
+  throw invalid("<shell>", `"${text}" is not one of ${shellNames.join(", ")}`);
 }
 
 /** Prints no errors: they would appear in the middle of the line that the user types. */
@@ -54,7 +54,7 @@ async function serverValues(session: Session, kind: ValueKind): Promise<Answer> 
 
 async function completion(name: ShellName, shell: Shell): Promise<Answer> {
   const { createProgram, declareAll } = await import("../program.ts");
-  // A tree of its own: this one has declared only the command that runs.
+  // A separate tree: this one has declared only the running command.
   const program = createProgram(shell, { writeOut() {}, writeErr() {}, width: undefined });
   await declareAll(program, shell);
   const script = SCRIPTS[name](toCommandNode(program));

@@ -1,7 +1,7 @@
 import type { BusbarClient } from "../../client/client.ts";
 import { limits } from "../../limits.ts";
 
-/** What only the server knows: ids of jobs, and names. */
+/** Values that only the server knows: ids of jobs, and names. */
 export const valueKinds = ["jobs", "nodes", "groups", "clusters", "services"] as const;
 export type ValueKind = (typeof valueKinds)[number];
 
@@ -43,7 +43,7 @@ const FLAGS: Readonly<Record<string, ValueKind>> = {
 export const argumentKind = ([noun = ""]: readonly string[]): ValueKind | undefined =>
   Object.hasOwn(ARGUMENTS, noun) ? ARGUMENTS[noun] : undefined;
 
-/** `--after` of `busbar watch` is a revision: only flags that take names or ids are meant. */
+/** `--after` of `busbar watch` is a revision: only flags with names or ids count. */
 export const flagKind = (flag: string, [noun]: readonly string[]): ValueKind | undefined =>
   Object.hasOwn(FLAGS, flag) && !(flag === "--after" && noun === "watch") ? FLAGS[flag] : undefined;
 

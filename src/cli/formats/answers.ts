@@ -3,7 +3,7 @@ import { renderRows, type RowKind } from "../render/table.ts";
 import type { Answer } from "../session.ts";
 import { toCsv } from "./csv-text.ts";
 
-/** What formats need that show rows and nothing else. */
+/** The data for formats that show only rows. */
 export interface ShownRows {
   names(): readonly string[];
   csv(page: TerminalPage): string;
@@ -14,7 +14,7 @@ export interface RowsAnswer extends Answer {
   readonly rows: ShownRows;
 }
 
-/** A list. `more`: it was cut to a limit. */
+/** A list. `more`: it was truncated to a limit. */
 export const listed = <Row>(
   kind: RowKind<Row>,
   rows: readonly Row[],
@@ -30,7 +30,7 @@ export const shownRows = <Row>(kind: RowKind<Row>, rows: readonly Row[]): ShownR
   csv: (page) => toCsv(csvHeader(kind, page), rows.map(csvCells(kind, page))),
 });
 
-/** "cpu_used": the same for every list of the kind, whatever is in it. */
+/** "cpu_used": the same for every list of the kind, whatever its content. */
 export const csvHeader = <Row>(kind: RowKind<Row>, page: TerminalPage): string[] =>
   kind.columns(page).map(({ title }) => title.toLowerCase().replaceAll(" ", "_"));
 

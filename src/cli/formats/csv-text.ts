@@ -1,4 +1,4 @@
-/** Rows as RFC 4180 has them: a header, commas, line ends of one kind, quotes where they are needed. */
+/** Rows by RFC 4180: a header, commas, one kind of line end, quotes where necessary. */
 export const toCsv = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, ...rows].map(csvLine).join("\n");
 

@@ -28,7 +28,7 @@ describe("YAML", () => {
   );
 
   for (const version of ["1.1", "1.2"] as const) {
-    test(`a reader of ${version} reads back the same value`, () => {
+    test(`a reader of ${version} reads the same value`, () => {
       fc.assert(
         fc.property(nested, (given) => {
           const json = JSON.parse(JSON.stringify(given)) as unknown;
@@ -38,7 +38,7 @@ describe("YAML", () => {
     });
   }
 
-  test("is written as people write it", () => {
+  test("looks as people write it", () => {
     const row = { id: "17", spec: { name: "a b", script: "set -e\n\n./x\n", on: "yes" }, past: [] };
     expect(toYaml({ jobs: [row, { id: "x" }], more: true })).toBe(`jobs:
 - id: "17"
@@ -55,7 +55,7 @@ more: true
 `);
   });
 
-  test("nothing in it commands a terminal", () => {
+  test("contains no control sequences for a terminal", () => {
     fc.assert(
       fc.property(text, (given) => {
         expect(toYaml({ given })).not.toMatch(/(?!\n)[\p{Cc}\u202a-\u202e]/u);
@@ -64,7 +64,7 @@ more: true
   });
 });
 
-test("CSV quotes what RFC 4180 says", () => {
+test("CSV quotes as RFC 4180 requires", () => {
   expect(
     toCsv(
       ["a", "b"],
@@ -111,7 +111,7 @@ describe("--output", () => {
     });
   }
 
-  test("names are what commands take", async () => {
+  test("names are the arguments that commands accept", async () => {
     const { stdout } = await run("jobs --limit 3 -o name");
     expect(stdout).toBe("120\n119\n118\n");
     expect((await run("nodes -o name")).stdout).toBe("rack1-7\n");
@@ -134,7 +134,7 @@ describe("--output", () => {
     expect(jobs[1]).toContain("1970-01-01T00:02:00.000Z");
   });
 
-  test("wide is not cut to the terminal", async () => {
+  test("wide is not truncated to the terminal", async () => {
     const written: string[] = [];
     const stdout = {
       isTerminal: true,
@@ -149,20 +149,22 @@ describe("--output", () => {
     expect(written.join("")).toContain("…");
   });
 
-  test("a format that there is not is wrong usage, and names those that there are", async () => {
+  test("an unknown format is wrong usage, and the error names the known ones", async () => {
     const { code, stderr } = await run("jobs -o yml");
     expect(code).toBe(2);
-    expect(stderr).toContain(`"yml" is none of ${outputFormats.join(", ")} (did you mean yaml?)`);
+    expect(stderr).toContain(
+      `"yml" is not one of ${outputFormats.join(", ")} (did you mean yaml?)`,
+    );
   });
 
-  test("a change whose answer has no rows is refused before it is made", async () => {
+  test("a change whose answer has no rows is rejected before it is made", async () => {
     const { code, stderr } = await run("cancel 3 -o csv");
     expect(code).toBe(2);
     expect(stderr).toContain("--output: csv is for commands that list or show rows");
     expect(server.cancelled).toEqual([]);
   });
 
-  test("errors are YAML for who asked for YAML", async () => {
+  test("errors are YAML when YAML was requested", async () => {
     const { code, stdout } = await run("job nosuch -o yaml");
     expect(code).toBe(1);
     expect(parse(stdout)).toMatchObject({ error: { code: "not_found" } });

@@ -1,11 +1,11 @@
 import { invalid } from "../../lib/errors.ts";
 import { nearest } from "../../lib/nearest.ts";
 
-/** What `--output` takes, in the order that help and errors name them. */
+/** The values of `--output`, in the order of help and errors. */
 export const outputFormats = ["table", "wide", "json", "yaml", "csv", "name"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** Formats that show rows and nothing else: only commands that list or show rows have them. */
+/** Formats that show only rows: only commands that list or show rows have them. */
 const ROW_FORMATS: ReadonlySet<string> = new Set<OutputFormat>(["csv", "name"]);
 
 export function readOutputFormat(text: string): OutputFormat {
@@ -13,10 +13,10 @@ export function readOutputFormat(text: string): OutputFormat {
   if (found !== undefined) return found;
   const meant = nearest(text, outputFormats);
   const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  throw invalid("--output", `"${text}" is none of ${outputFormats.join(", ")}${hint}`);
+  throw invalid("--output", `"${text}" is not one of ${outputFormats.join(", ")}${hint}`);
 }
 
-/** Before the command does anything: a change whose answer cannot be shown must not be made. */
+/** Checked before the command does anything: a change whose answer cannot be shown must not be made. */
 export function refuseRowFormats(format: OutputFormat): void {
   if (!ROW_FORMATS.has(format)) return;
   const others = outputFormats.filter((each) => !ROW_FORMATS.has(each)).join(", ");

@@ -1,14 +1,14 @@
 import { printableJson } from "../render/page.ts";
 
 /**
- * A JSON value as YAML 1.2, which any reader of YAML 1.1 understands, too: what could be taken for
- * something else (yes, 012, 1:30) is quoted. Lines of scripts stand below each other.
+ * A JSON value as YAML 1.2 that readers of YAML 1.1 understand too: ambiguous texts (yes, 012, 1:30) are quoted. Texts of several lines
+ * become blocks.
  */
 export function toYaml(value: unknown): string {
   return `${block(value, "").replace(/^\n/, "")}\n`;
 }
 
-/** With what stands between it and its key: a blank, or a line end. */
+/** With the separator after its key: a blank, or a line end. */
 function block(value: unknown, indent: string): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return " []";
@@ -30,20 +30,20 @@ function block(value: unknown, indent: string): string {
   return ` ${typeof value === "string" ? textOf(value, indent) : String(value)}`;
 }
 
-/** Items of a list stand below their key without a further indent, as most people write it. */
+/** Items of a list are below their key without a further indent, as most people write it. */
 const nestedIn = (value: unknown, indent: string, nested: string): string =>
   Array.isArray(value) ? indent : nested;
 
-/** The first line of a map stands beside the dash. */
+/** The first line of a map is beside the dash. */
 const inItem = (text: string, indent: string): string =>
   text.startsWith(`\n${indent}  `) ? ` ${text.slice(indent.length + 3)}` : text;
 
-/** Starts with a letter, and has nothing in it that YAML could read as anything but a text. */
+/** Begins with a letter, and contains nothing that YAML could read as anything but a text. */
 const PLAIN = /^[A-Za-z_/.][\w./@%+=,-]*(?: [\w./@%+=,(-][\w./@%+=,()-]*)*$/;
-/** YAML 1.1 reads these as other than texts, and numbers like .5, .inf or e0. */
+/** YAML 1.1 does not read these as texts, nor numbers like .5, .inf or e0. */
 const OTHER =
   /^(?:y|n|yes|no|on|off|true|false|null|nan|~|\.[\d.eE_+-]*|e[-+]?\d+|\.(?:inf|nan))$/i;
-/** Of such lines a block consists. */
+/** The lines of a block. */
 const BLOCK_LINE =
   /^(?:[\x20-\x7e\u00a1-\u061b\u061d-\u1fff\u3000-\ud7ff]*[\x21-\x7e\u00a1-\u061b\u061d-\u1fff\u3001-\ud7ff])?$/;
 
@@ -54,7 +54,7 @@ function textOf(text: string, indent: string): string {
   const isEnded = text.endsWith("\n");
   const lines = (isEnded ? text.slice(0, -1) : text).split("\n");
   const [first = "", last = ""] = [lines[0], lines.at(-1)];
-  // A first line that is empty or indented would need its own sign; such a text is quoted.
+  // A first line that is empty or indented would need an indentation indicator; such a text is quoted.
   const isBlock =
     text.includes("\n") &&
     /^\S/.test(first) &&

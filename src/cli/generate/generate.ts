@@ -27,10 +27,10 @@ const RETRIES_MAX = 30;
 
 export function declareGenerate(command: Command, shell: Shell): void {
   command
-    .option("--rate <n/s>", "submit at most so many jobs: 5/s, 30/m", readRate, 5)
+    .option("--rate <n/s>", "submit at most this many jobs: 5/s, 30/m", readRate, 5)
     .option(
       "--count <n>",
-      "submit so many in all",
+      "submit this many in all",
       wholeNumber("--count", { min: 1, max: 1_000_000 }),
       200,
     )
@@ -48,7 +48,7 @@ export function declareGenerate(command: Command, shell: Shell): void {
     )
     .option(
       "--backlog <n>",
-      "wait while so many have not ended",
+      "pause while this many have not ended",
       wholeNumber("--backlog", { min: 1, max: 100_000 }),
       100,
     )
@@ -56,7 +56,7 @@ export function declareGenerate(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Submits jobs that ask for energy, waits until all have ended, and prints how it went. Ctrl-C submits no more.
+Submits jobs that ask for energy, waits until all have ended, and prints how it went. Ctrl-C stops submitting.
 
 Examples:
   busbar generate --rate 5/s --count 200 --power 300-500 --seed 1 --backlog 100`,
@@ -80,7 +80,7 @@ function readRange(text: string): Range {
   throw invalid("--power", `"${text}" is not a range of watt-seconds; write it like 300-500`);
 }
 
-/** Submits at a rate and follows what becomes of it. */
+/** Submits at a rate and follows the jobs. */
 class Generator {
   readonly #session: Session;
   readonly #flags: GenerateFlags;
@@ -88,7 +88,7 @@ class Generator {
   readonly #jobs = new Map<string, GeneratedJob>();
   readonly #unfinished = new Set<string>();
   readonly #over = new AbortController();
-  /** Of this run of the command. */
+  /** The id of this run of the command. */
   readonly #key: string;
   #isInterrupted = false;
 
@@ -103,7 +103,7 @@ class Generator {
   async run(): Promise<Answer> {
     const { context } = this.#session;
     const undo = context.onInterrupt(() => {
-      if (this.#isInterrupted) this.#over.abort(); // the second time: wait for nothing
+      if (this.#isInterrupted) this.#over.abort(); // the second time: does not wait
       this.#isInterrupted = true;
     });
     try {
@@ -127,7 +127,7 @@ class Generator {
     };
   }
 
-  /** Resolves when all have ended, or nothing more is to be waited for. */
+  /** Resolves when all have ended, or there is nothing more to wait for. */
   async #submitAll(): Promise<void> {
     const { context } = this.#session;
     const { count, rate: ratePerSecond, backlog: backlogMax } = this.#flags;
@@ -164,7 +164,7 @@ class Generator {
     this.#early.clear();
   }
 
-  /** By their keys, jobs that a lost answer was about are not submitted twice. */
+  /** The keys prevent a second submission of jobs whose answer was lost. */
   async #submitSurely(jobs: readonly JobSubmissionInit[]) {
     const client = await this.#session.client();
     const { context } = this.#session;
@@ -182,7 +182,7 @@ class Generator {
     }
   }
 
-  /** Events of jobs whose submission has not been answered yet, maybe ours. */
+  /** Events of jobs whose submission has not been answered yet; they may be ours. */
   readonly #early = new Map<string, Job>();
 
   async #follow(afterRevision: bigint): Promise<void> {

@@ -6,7 +6,7 @@ import { renderFields } from "../render/table.ts";
 
 const BARS = "▁▂▃▄▅▆▇█";
 
-/** How a generated load went, with a plot of how many jobs ended when. */
+/** The results of a generated load, with a plot of the ended jobs over time. */
 export function renderStatistics(statistics: Statistics, page: TerminalPage): string {
   const { jobs, states, seconds, ends } = statistics;
   const fields = renderFields(
@@ -34,7 +34,7 @@ const spreadText = (spread: Spread | undefined): string =>
 const time = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)}ms` : formatDuration(Math.round(ms));
 
-/** One sign for each number, the tallest for the largest; a blank for none. */
+/** One character for each number, the tallest for the largest; a blank for none. */
 export function plot(values: readonly number[]): string {
   const most = Math.max(1, ...values);
   return values

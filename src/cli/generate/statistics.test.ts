@@ -14,7 +14,7 @@ const aJob = (at: number, more: Partial<GeneratedJob> = {}): GeneratedJob => ({
 });
 
 describe("statistics", () => {
-  test("rates, waits and energy of jobs that ended; of the rest only that they are there", () => {
+  test("rates, waits and energy of jobs that ended; the others are only counted", () => {
     const open = { state: "running", startedAtMs: undefined, endedAtMs: undefined };
     const jobs = [...Array.from({ length: 100 }, (_, at) => aJob(at)), aJob(100, open)];
     const statistics = statisticsOf(jobs);
@@ -38,7 +38,7 @@ describe("statistics", () => {
     expect(statisticsOf([aJob(0, never)])).not.toHaveProperty("waitMs");
   });
 
-  test("a plot has a sign for each part, the tallest for the most", () => {
+  test("a plot has a character for each part, the tallest for the most", () => {
     expect(plot([0, 1, 4, 8])).toBe(" ▁▄█");
     const page = { width: 80, colour: false, nowMs: 0 };
     const text = renderStatistics(statisticsOf([aJob(0), aJob(1)]), page);
@@ -48,7 +48,7 @@ describe("statistics", () => {
   });
 });
 
-describe("what is due", () => {
+describe("the number of due jobs", () => {
   const usual = {
     elapsedMs: 1_000,
     ratePerSecond: 5,

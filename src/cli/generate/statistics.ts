@@ -1,4 +1,4 @@
-/** One job that was generated. Times are those of the server. */
+/** One generated job. Times are those of the server. */
 export interface GeneratedJob {
   readonly id: string;
   readonly wattSeconds: number;
@@ -17,7 +17,7 @@ export interface Spread {
 export interface Statistics {
   readonly jobs: number;
   readonly states: Readonly<Record<string, number>>;
-  /** Of jobs that succeeded. */
+  /** For jobs that succeeded. */
   readonly wattSeconds: number;
   readonly seconds: number;
   readonly submittedPerSecond: number;
@@ -25,7 +25,7 @@ export interface Statistics {
   /** From submission to start, and to end; absent: no job came so far. */
   readonly waitMs?: Spread;
   readonly tookMs?: Spread;
-  /** Jobs that ended in each of equal parts of the time. */
+  /** The number of ended jobs in each of equal parts of the time. */
   readonly ends: readonly number[];
 }
 

@@ -28,7 +28,7 @@ export class Workload {
   }
 }
 
-/** How many jobs are due: by the rate since the start, within the backlog that is allowed, up to the count. */
+/** The number of due jobs: by the rate since the start, within the allowed backlog, up to the count. */
 export function dueNow(now: {
   readonly elapsedMs: number;
   readonly ratePerSecond: number;

@@ -11,7 +11,7 @@ import { followToEnd } from "./run.ts";
 /** At most so many missing outputs are named one by one. */
 const MISSING_TOLD_MAX = 3;
 
-/** The output of all tasks of an array, one after the other, or as it comes. */
+/** The output of all tasks of an array, one after another, or as it arrives. */
 export async function showArrayLogs(
   session: Session,
   job: Job,
@@ -72,7 +72,7 @@ async function* startedTasks(
   } while (pageToken !== undefined);
 }
 
-/** Returns why there is no output. */
+/** Returns the reason when there is no output. */
 async function printOne(
   session: Session,
   task: Task,

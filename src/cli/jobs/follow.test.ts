@@ -11,7 +11,7 @@ const LOG = [2n, 3n, 4n, 7n, 8n, 9n, 10n, 11n, 12n].map((revision) =>
   event("removed", revision, String(revision)),
 );
 
-/** A server whose watches are cut off after so many events, one after the other. */
+/** A server whose watches are cut off after so many events, one after another. */
 function aSession(cutsAfter: number[]) {
   const asked: bigint[] = [];
   async function* watch({ afterRevision }: { afterRevision: bigint }) {
@@ -30,7 +30,7 @@ function aSession(cutsAfter: number[]) {
   return { session: session as unknown as Session, asked };
 }
 
-test("a watch that is cut off goes on exactly after the last event", async () => {
+test("a watch that is cut off resumes exactly after the last event", async () => {
   const { session, asked } = aSession([3, 2, 6, 1]);
   const { signal } = new AbortController();
   const seen: unknown[] = [];

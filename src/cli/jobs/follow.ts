@@ -6,7 +6,7 @@ import type { Session } from "../session.ts";
 /** How long a server may be away, or without a free watch, before the command gives up. */
 const PATIENCE_MS = 120_000;
 
-/** At most so long between two questions while no watch can be had. */
+/** The longest pause between two requests while no watch is available. */
 const ASK_MS_MAX = 2_000;
 
 export interface Following {
@@ -21,7 +21,7 @@ export interface Following {
   readonly afterRevision: bigint;
 }
 
-/** An event of a watch, or the advice to ask the server because no watch can be had. */
+/** An event of a watch, or the advice to poll the server because no watch is available. */
 export type Followed = Pick<WatchEvent, "revision" | "event"> | { readonly event: { case: "ask" } };
 
 const ASK: Followed = { event: { case: "ask" } };
@@ -60,7 +60,7 @@ export async function* followEvents(
       if (code === "compacted") {
         after = 0n; // The sync event makes the reader read the current state.
       } else if (code === "exhausted") {
-        // A watch that was dropped is resumed; one that was refused may be had later.
+        // A dropped watch is resumed; a rejected one may be available later.
         if (!isOpen && canAsk) yield ASK;
         else if (!isOpen) lostAtMs = await noteLoss(session, lostAtMs, error, "no watch is free");
       } else if (code === "unavailable") {
@@ -76,7 +76,7 @@ export async function* followEvents(
   }
 }
 
-/** Says once that the server cannot be followed; throws when that has lasted too long. */
+/** Prints once that the server cannot be followed; throws when that has lasted too long. */
 async function noteLoss(
   session: Session,
   lostAtMs: number | undefined,

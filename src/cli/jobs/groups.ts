@@ -43,15 +43,17 @@ Examples:
 
 function declareSet(command: Command, shell: Shell): void {
   const most = { min: 0, max: limits.queuedTasksMax };
-  const set = command.command("set").description("Create a group, or change what is given.");
+  const set = command
+    .command("set")
+    .description("Create a group, or change the given settings of it.");
   addIfRevision(set)
     .argument("<name>", "the group")
     .option(
       "--weight <n>",
-      "share of the machines against other groups (1 is usual)",
+      "share of the resources relative to other groups (default: 1)",
       positiveNumber("--weight"),
     )
-    .option("--owner <name>", "whose it is")
+    .option("--owner <name>", "the owner of the group")
     .option(
       "--running-tasks-max <n>",
       "run at most this many tasks at once; 0: no limit",
@@ -69,8 +71,10 @@ function declareSet(command: Command, shell: Shell): void {
 
 function declarePause(command: Command, shell: Shell, paused: boolean): void {
   const pause = paused
-    ? command.command("pause").description("Place no more tasks of a group; what runs goes on.")
-    : command.command("resume").description("Place tasks of a group that is paused.");
+    ? command
+        .command("pause")
+        .description("Place no more tasks of a group; running tasks continue.")
+    : command.command("resume").description("Place tasks of a paused group again.");
   addIfRevision(pause)
     .argument("<name>", "the group")
     .action((name: string, { ifRevision }: ConditionFlags) =>
@@ -121,7 +125,7 @@ async function readGroups(session: Session) {
   return { rows: groups.map(toGroupRow), revision };
 }
 
-/** Their tasks come and go without an event of the group. */
+/** Changes of their tasks cause no event of the group. */
 const watchGroups = (session: Session): Promise<number> =>
   watchList(session, {
     kind: GROUPS,

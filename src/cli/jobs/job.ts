@@ -4,12 +4,13 @@ import { stateOf } from "../../client/state.ts";
 import { jobOrTaskId } from "../flags.ts";
 import { toJobRow, toTaskRow } from "../json.ts";
 import { type RowsAnswer, shownRows } from "../formats/answers.ts";
-import { JOBS, renderJob } from "../render/jobs.ts";
+import { renderJob } from "./render-job.ts";
+import { JOBS } from "../render/jobs.ts";
 import { renderTask, renderTasks, TASKS } from "../render/tasks.ts";
 import type { TaskRow } from "../rows.ts";
 import type { Session, Shell } from "../session.ts";
 
-/** How many tasks the view of a job shows; `busbar tasks` shows all. */
+/** The number of tasks in the view of a job; `busbar tasks` shows all. */
 const TASKS_SHOWN = 10;
 
 export function declareJob(command: Command, shell: Shell): void {
@@ -49,7 +50,7 @@ async function showJob(session: Session, id: string): Promise<RowsAnswer> {
   };
 }
 
-/** The tasks a person wants to see: those that went wrong, then those under way, then the rest. */
+/** The most interesting tasks first: failed ones, then those under way, then the rest. */
 async function tellingTasks(client: BusbarClient, jobId: string): Promise<readonly TaskRow[]> {
   const interesting = [
     ["failed", "expired"],

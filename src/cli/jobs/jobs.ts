@@ -53,7 +53,7 @@ export function declareJobs(command: Command, shell: Shell): void {
     .addOption(
       new Option(
         "--sort <field[:desc]>",
-        `by this instead of the newest first: ${sortFields.join(", ")}`,
+        `sort by this field instead of newest first: ${sortFields.join(", ")}`,
       )
         .choices(sortFields.flatMap((field) => [field, `${field}:desc`]))
         .argParser(sortOrder("--sort")),
@@ -65,7 +65,7 @@ export function declareJobs(command: Command, shell: Shell): void {
       LIMIT_DEFAULT,
     )
     .option("--all", "list all, however many")
-    .option("--count", "print only how many there are in each state (may be combined with --group)")
+    .option("--count", "print only the number of jobs in each state (may be combined with --group)")
     .addHelpText(
       "after",
       `
@@ -113,7 +113,10 @@ async function readJobs(session: Session, flags: JobsFlags, limit: number) {
 function watchJobs(session: Session, flags: JobsFlags): Promise<number> {
   for (const flag of ["cluster", "node"] as const) {
     if (flags[flag] === undefined) continue;
-    throw invalid(`--${flag}`, "cannot be combined with --watch: changes of jobs do not say where");
+    throw invalid(
+      `--${flag}`,
+      "cannot be combined with --watch: events of jobs do not name clusters and nodes",
+    );
   }
   const limit = rowsKept(session, limitOf(flags));
   return watchList(session, {
@@ -137,7 +140,7 @@ function watchJobs(session: Session, flags: JobsFlags): Promise<number> {
   });
 }
 
-/** Events tell of all jobs of a group; the rest of the filter is held against each here. */
+/** The watch has the events of all jobs of a group; this checks the rest of the filter. */
 function isWanted(job: JobRow, flags: JobsFlags): boolean {
   const { state, group, label = {}, name, since = 0, until = Infinity } = flags;
   const submittedBy = userOf(flags);
@@ -155,7 +158,7 @@ function isWanted(job: JobRow, flags: JobsFlags): boolean {
 
 function userOf({ submittedBy, user }: JobsFlags): string | undefined {
   if (submittedBy !== undefined && user !== undefined && submittedBy !== user) {
-    throw invalid("--user", `"${user}" and "${submittedBy}" are two callers; give one`);
+    throw invalid("--user", `"${user}" and "${submittedBy}" are two users; give one`);
   }
   return submittedBy ?? user;
 }

@@ -22,7 +22,7 @@ export function declareLogs(command: Command, shell: Shell): void {
       "a job (17: all of its tasks) or a task of an array (17.3)",
       jobOrTaskId("<id>"),
     )
-    .option("-f, --follow", "go on until it has ended")
+    .option("-f, --follow", "continue until it has ended")
     .option("--stdout", "only standard output")
     .option("--stderr", "only standard error, printed to standard output")
     .option("--failed", "only of tasks that failed")
@@ -33,7 +33,7 @@ export function declareLogs(command: Command, shell: Shell): void {
     )
     .option(
       "--attempt <n>",
-      "that of an earlier attempt; 0: the latest",
+      "the output of this attempt; 0: the latest",
       wholeNumber("--attempt", { min: 0, max: 1_000_000 }),
       0,
     )
@@ -41,9 +41,9 @@ export function declareLogs(command: Command, shell: Shell): void {
       "after",
       `
 Prints what the task wrote, unchanged: its standard output to standard output, its standard error to
-standard error. With --follow both as they come; of what was written before, and of ended tasks, standard output
-first: nobody knows their order. The lines of an array begin with the task's index: "[3] ". With --output json:
-one value with the task, one stream (stdout unless --stderr) and its text; of an array, a list of both.
+standard error. With --follow both are printed as they arrive; for earlier output and ended tasks standard output comes
+first, because their order is not recorded. The lines of an array begin with the task's index: "[3] ". With --output json:
+one value with the task, one stream (stdout unless --stderr) and its text; for an array a list of them.
 
 Examples:
   busbar logs 17
@@ -103,7 +103,7 @@ async function showTaskLogs(
 export const streamsOf = ({ stdout, stderr }: LogsFlags): readonly StreamName[] =>
   stderr === true ? ["stderr"] : stdout === true ? ["stdout"] : ["stdout", "stderr"];
 
-/** A stream that the user requested alone goes to stdout, where it can be piped on. */
+/** A stream that the user requested alone goes to stdout, so that it can be piped. */
 export function sinkOf({ context }: Session, stream: StreamName, { stderr }: LogsFlags): Write {
   const sink = stream === "stderr" && stderr !== true ? context.stderr : context.stdout;
   return (data) => sink.write(data);
@@ -112,7 +112,7 @@ export function sinkOf({ context }: Session, stream: StreamName, { stderr }: Log
 export const tailed = (tail: number | undefined, write: Write) =>
   tail === undefined ? { write, end: async () => undefined } : tailLines(tail, write);
 
-/** What went to a file of the node is not here. */
+/** Output that went to a file of the node is not here. */
 export async function tellFile(session: Session, { spec }: Job, stream: StreamName): Promise<void> {
   const file = stream === "stdout" ? spec?.stdoutFile : spec?.stderrFile;
   if (file !== undefined) await session.note(`the ${stream} went to ${file} on the node`);

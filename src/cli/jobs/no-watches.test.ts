@@ -19,7 +19,7 @@ const busbar = (...args: readonly string[]) =>
     );
   });
 
-// The server refuses every watch: the commands ask for the job instead.
+// The server rejects every watch: the commands poll the job instead.
 
 test("run copies the output and exits as the job did", async () => {
   expect(await busbar("run", "--", "print", "hello")).toEqual({
@@ -30,12 +30,12 @@ test("run copies the output and exits as the job did", async () => {
   expect(await busbar("run", "fail", "3")).toMatchObject({ code: 3, stderr: "" });
 });
 
-test("run copies the output of a job that ends between two questions", async () => {
+test("run copies the output of a job that ends between two polls", async () => {
   const ran = await busbar("run", "late", "hello");
   expect(ran).toEqual({ code: 0, stdout: "out: hello\n", stderr: "err: hello\n" });
 });
 
-test("submit --wait sees how jobs end", async () => {
+test("submit --wait shows how jobs end", async () => {
   expect(await busbar("submit", "--wait", "-q", "print")).toMatchObject({ code: 0, stderr: "" });
   expect(await busbar("submit", "--wait", "-q", "fail", "2")).toMatchObject({
     code: 1,

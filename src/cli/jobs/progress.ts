@@ -11,27 +11,31 @@ interface ProgressFlags {
   readonly attempt?: number;
 }
 
-/** Names the file to a task: see src/agent/runs/progress-files.ts. */
+/** The variable with the path of a task's file: see src/agent/runs/progress-files.ts. */
 const FILE_VARIABLE = "BUSBAR_PROGRESS_FILE";
 
 export function declareProgress(command: Command, shell: Shell): void {
   command
-    .argument("<percent>", "how far the task is: 0 to 100, decimals count", readPercent)
+    .argument(
+      "<percent>",
+      "progress of the task in percent: 0 to 100, decimals allowed",
+      readPercent,
+    )
     .argument("[message...]", "a few words, shown beside it")
     .option(
       "--task <id>",
-      "of this task, by the server; default: the task that runs this command",
+      "report to the server for this task (default: the task that runs this command)",
       jobOrTaskId("--task"),
     )
     .option(
       "--attempt <n>",
-      "refuse if it is not the current one; with --task",
+      "reject the report if this is not the current attempt; with --task",
       wholeNumber("--attempt", { min: 1, max: 2 ** 31 - 1 }),
     )
     .addHelpText(
       "after",
       `
-Inside a task this writes a line to the file that BUSBAR_PROGRESS_FILE names, which its agent reads. It needs
+Inside a task this command writes a line to the file $BUSBAR_PROGRESS_FILE, which the agent reads. It needs
 neither a server nor credentials. A script can do the same: echo "40 step 3" > "$BUSBAR_PROGRESS_FILE"
 
 Examples:
@@ -69,7 +73,7 @@ async function report(
   if (file === undefined || file === "") {
     throw new AppError(
       "invalid_argument",
-      `this is not a task that can say how far it is: ${FILE_VARIABLE} is not set; name one with --task`,
+      `this command does not run inside a task (${FILE_VARIABLE} is not set); name a task with --task`,
     );
   }
   const line = `${percent} ${message.replaceAll(/[\r\n]+/g, " ")}`.trimEnd();

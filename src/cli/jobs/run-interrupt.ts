@@ -1,14 +1,14 @@
 import { AppError } from "../../lib/errors.ts";
 import type { Session } from "../session.ts";
 
-const EXIT_INTERRUPTED = 130; // 128 and SIGINT's number, as shells have it
+const EXIT_INTERRUPTED = 130; // 128 plus SIGINT's number, as in shells
 
 export interface Interrupts {
   count(): number;
   undo(): void;
 }
 
-/** The first Ctrl-C asks the server to cancel; the second leaves, whatever the job does. */
+/** The first Ctrl-C asks the server to cancel; the second ends the command, whatever the job does. */
 export function cancelOnInterrupt(session: Session, jobId: string): Interrupts {
   let count = 0;
   const undo = session.context.onInterrupt(() => {

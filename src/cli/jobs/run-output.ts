@@ -5,15 +5,15 @@ import { isBrokenPipe } from "../failure.ts";
 import { copyOutput, prefixLines, type StreamName, type Write } from "../output.ts";
 import type { Session } from "../session.ts";
 
-/** Outputs read side by side; those of further tasks wait for their turn. */
+/** Outputs that are read in parallel; those of further tasks wait. */
 const READERS_MAX = 64;
-/** After the job's end, `run` stops reading an output that brings nothing for so long. */
+/** After the job's end, `run` stops reading an output that is silent for so long. */
 const SILENCE_MS = 10_000;
 
 export interface Outputs {
   /** Starts to copy the output of a task's attempt, once for each. */
   see(task: Task): void;
-  /** How many tasks have been started. */
+  /** The number of started tasks. */
   opened(): number;
   /** Resolves when everything that was started has been copied. */
   drain(): Promise<void>;
@@ -21,13 +21,13 @@ export interface Outputs {
 
 interface Options {
   readonly sinks: Readonly<Record<StreamName, Write>>;
-  /** That are copied; default: both. */
+  /** The streams to copy; default: both. */
   readonly streams?: readonly StreamName[];
-  /** Called for each attempt that has started, before anything of it is copied. */
+  /** Called for each attempt that has started, before any of its output is copied. */
   readonly onStarted?: (task: Task) => void;
   /** Whether lines begin with the task's index. */
   readonly prefixed: boolean;
-  /** Fired here when the output cannot be written any more. */
+  /** Fired here when the output can no longer be written. */
   readonly stop: AbortController;
 }
 
@@ -36,7 +36,7 @@ export function createOutputs(session: Session, options: Options): Outputs {
   const attempts = new Map<number, number>(); // the latest seen, by index
   const queue: { readonly task: Task; readonly stream: StreamName }[] = [];
   const running = new Set<Promise<void>>();
-  let active = 0; // grows with every chunk, to tell slow from dead
+  let active = 0; // grows with every chunk, to distinguish slow from dead
 
   async function copy(task: Task, stream: StreamName): Promise<void> {
     const write: Write = (data) => {

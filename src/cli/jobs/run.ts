@@ -20,7 +20,7 @@ import type { Answer, Session, Shell } from "../session.ts";
 import { warn } from "../submit/submit.ts";
 import { endedAtOnce, type Input, submitInput } from "../submit/submit-input.ts";
 
-/** A job that waits longer than this is explained. */
+/** A job that is pending for longer than this is explained. */
 const EXPLAIN_AFTER_MS = 1_000;
 
 const HELP = `
@@ -30,8 +30,8 @@ The lines of an array begin with the task's index: "[3] ". With --output json no
 the ended job and its output are one value.
 
 A pipe or a file as standard input is passed on to a single task; --stdin names another. In a loop
-like \`while read line; do busbar run ...; done\` add -n, or the first run takes the lines of the loop.
-With --pty keys go to the task, Ctrl-C too; the terminal is restored in the end.
+like \`while read line; do busbar run ...; done\` add -n, or the first run reads the lines of the loop.
+With --pty all keys go to the task, Ctrl-C too; the terminal is restored at the end.
 
 Examples:
   busbar run -- echo hello
@@ -45,7 +45,7 @@ export function declareRun(command: Command, shell: Shell): void {
   command
     .usage("[options] [--] <command...>")
     .argument("[command...]", "the program and its arguments")
-    .passThroughOptions(); // what follows the program's name belongs to the program
+    .passThroughOptions(); // words after the program's name belong to the program
   addJobFlags(command, shell.context);
   addRunFlags(command);
   command
@@ -80,7 +80,7 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
   });
   try {
     void explainLater(session, submitted.id, outputs, stop.signal);
-    // A new job cannot have missed events; one that existed, or that was skipped at once, can.
+    // No event of a new job can have been missed; events of an existing job, or of one skipped at once, can.
     const isSure = endedAtOnce(input, [submitted]).length === 0;
     const following = { submitted, isSure, revision, outputs, signal: stop.signal };
     const ended = await followToEnd(session, following);
@@ -89,9 +89,10 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
     await tellOutcome(session, ended);
     return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
   } catch (error) {
-    // The reader has closed the output; a program started by hand would have died of it.
+    // The reader has closed the output; a program started by hand would have died by SIGPIPE.
     const { id } = submitted;
-    if (isBrokenPipe(error)) await client.cancelJob({ id, reason: "its reader is gone" });
+    if (isBrokenPipe(error))
+      await client.cancelJob({ id, reason: "its reader has closed the pipe" });
     throw error;
   } finally {
     interrupts.undo();
@@ -100,7 +101,7 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
   }
 }
 
-/** People see output as it comes; a JSON value holds all of it. */
+/** People see output as it arrives; a JSON value holds all of it. */
 function sinksOf({ context, format }: Session) {
   const { stdout, stderr } = context;
   if (format === "table") {
@@ -140,14 +141,14 @@ export async function followToEnd(session: Session, run: Run): Promise<JobRow> {
     if (event.case === "task") outputs.see(event.value);
     if (event.case === "sync" || event.case === "ask") {
       if (event.case === "ask") sure = false;
-      // The job first: once it has ended, no task can start behind the answer about tasks.
+      // Reads the job first: once it has ended, no task can start after the answer about tasks.
       const job = sure ? undefined : await client.getJob({ id });
       if (!sure) await seeAllTasks(session, id, outputs);
       if (job !== undefined && isEnded(job.state)) return toJobRow(job);
       sure = false;
     }
     if (event.case === "job" && isEnded(event.value.state)) {
-      // Single events may be merged on a busy server; the output must not be lost for that.
+      // A busy server may merge single events; that must not lose output.
       if (outputs.opened() < Number(event.value.taskTotal)) await seeAllTasks(session, id, outputs);
       return toJobRow(event.value);
     }
@@ -165,7 +166,7 @@ async function seeAllTasks(session: Session, jobId: string, outputs: Outputs): P
   } while (pageToken !== undefined);
 }
 
-/** Says once why nothing happens. That it cannot be explained is not worth an error. */
+/** Prints once why the job is pending. A failed explanation is not worth an error. */
 async function explainLater(
   session: Session,
   id: string,
@@ -182,14 +183,14 @@ async function explainLater(
     if (cheapestChange !== undefined) await session.note(`  cheapest change: ${cheapestChange}`);
     for (const hint of hints) await session.note(`  ${hint}`);
   } catch {
-    // The job itself tells how it goes on.
+    // The job itself shows how it continues.
   }
 }
 
 async function tellOutcome(session: Session, job: JobRow): Promise<void> {
   if (job.state === "succeeded" || session.format === "json") return;
   const why = job.reason === undefined ? "" : `: ${job.reason}`;
-  // An exit code speaks for itself, as it does when the program is run by hand.
+  // An exit code needs no message, as when the program is run by hand.
   if (job.state !== "failed" || why !== "") await session.note(`job ${job.id} ${job.state}${why}`);
 }
 

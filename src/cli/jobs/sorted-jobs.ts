@@ -8,7 +8,7 @@ import type { JobRow } from "../rows.ts";
 
 type SortKey = number | string | undefined;
 
-/** What the server sorts by, as it is in a row. */
+/** The server's sort key, as it is in a row. */
 const KEYS = {
   submitted: (job: JobRow): SortKey => job.submittedAtMs,
   started: (job: JobRow): SortKey => job.startedAtMs,
@@ -34,7 +34,7 @@ export const sortOrder =
     return `${field}:${oneOf(flag, ["asc", "desc"])(direction)}`;
   };
 
-/** As the server does it: what has no value comes last, and of equal ones the newer is first. */
+/** Like the server: rows without a value come last, and of equal ones the newer is first. */
 export function compareJobs(a: JobRow, b: JobRow, sort: string | undefined): number {
   const newer = Number(b.id) - Number(a.id);
   if (sort === undefined) return newer;
@@ -46,8 +46,7 @@ export function compareJobs(a: JobRow, b: JobRow, sort: string | undefined): num
 }
 
 /**
- * The first jobs in an order. Each page has the first of those it looked at, however many there are: what
- * is kept of all pages is no more than was asked for.
+ * The first jobs in an order. Each page has the first of the jobs that it scanned: the command keeps no more of all pages than requested.
  */
 export async function readSorted(
   client: BusbarClient,
@@ -74,6 +73,6 @@ export async function readSorted(
     pageToken = page.nextPageToken;
     revision ??= page.revision;
   } while (pageToken !== undefined);
-  // A page that is full may have left some out.
+  // A full page may have left some out.
   return { items, more: found > limit || found === pageSize, revision: revision ?? 0n };
 }

@@ -4,7 +4,7 @@ import { toJobRow } from "../json.ts";
 import type { JobRow, SubmittedRow } from "../rows.ts";
 import type { Session } from "../session.ts";
 
-/** How far a wait is. */
+/** The progress of a wait. */
 export interface WaitProgress {
   readonly jobs: number;
   readonly jobsEnded: number;
@@ -22,12 +22,12 @@ export function progressText({ jobs, jobsEnded, jobsFailed, tasksEnded }: WaitPr
 /** The shortest time between two updates of the progress line. */
 const REDRAW_MS = 100;
 
-/** How many jobs are asked for at once. */
+/** How many jobs are requested at once. */
 const ASKED_AT_ONCE = 32;
 
 /**
- * The jobs as they were when they had ended, in the order they were submitted. `mayHaveEnded`: those
- * that could have ended by the revision of the answer, because they existed or were skipped.
+ * The jobs after they have ended, in the order of submission. `mayHaveEnded`: those that could have ended by the revision of the answer,
+ * because they existed or were skipped.
  */
 export async function waitForJobs(
   session: Session,
@@ -59,7 +59,7 @@ export async function waitForJobs(
       for (let at = 0; at < unsure.length; at += ASKED_AT_ONCE) {
         const some = unsure.slice(at, at + ASKED_AT_ONCE);
         for (const job of await Promise.all(some.map((id) => client.getJob({ id })))) see(job);
-        // All have to end: while one has not, there is no need to ask for those behind it.
+        // All have to end: while one has not, later ones need not be requested.
         if (event.case === "ask" && some.some((id) => waiting.has(id))) break;
       }
       unsure = [...waiting]; // after a lost connection anything may have happened
@@ -74,7 +74,7 @@ export async function waitForJobs(
   return submitted.flatMap(({ id }) => ended.get(id) ?? []);
 }
 
-/** One line that is drawn over itself, on a terminal only. */
+/** One line that is overwritten, on a terminal only. */
 function createProgressLine({ context }: Session, jobs: number) {
   const { stderr } = context;
   let drawnAtMs = 0;

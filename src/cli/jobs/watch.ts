@@ -74,14 +74,14 @@ async function watch(
     if (jobId === undefined) continue;
     if (event.event.case === "removed") return 0;
     if (event.event.case === "job" && isEnded(event.event.value.state)) return 0;
-    // Of a job that ended before, nothing more will come.
+    // A job that ended before has no more events.
     if (event.event.case === "sync" && flags.after === 0 && (await hasEnded(session, jobId)))
       return 0;
   }
   return 0;
 }
 
-/** The end of a job is an event of the job, so those are needed even when only tasks are shown. */
+/** The end of a job is an event of the job, so these are needed even when only tasks are shown. */
 const toFollowing = (jobId: string | undefined, flags: WatchFlags): Following => ({
   ...(jobId === undefined ? {} : { jobId }),
   ...(flags.group === undefined ? {} : { group: flags.group }),
@@ -97,12 +97,12 @@ const toFollowing = (jobId: string | undefined, flags: WatchFlags): Following =>
 const isSome = ({ jobs, tasks, nodes, clusters, groups, services }: KindFlags): boolean =>
   (jobs ?? tasks ?? nodes ?? clusters ?? groups ?? services) === true;
 
-/** Of a job watch that shows tasks only, events of the job come, too. */
+/** A watch of one job that shows only tasks also receives events of the job. */
 function shownKinds(flags: KindFlags): (kind: string | undefined) => boolean {
   return (kind) => kind !== "job" || flags.jobs === true || !isSome(flags);
 }
 
-/** A job as it is, like an event that shows it. */
+/** The present job in the form of an event. */
 async function askFor(session: Session, id: string) {
   const job = await (await session.client()).getJob({ id });
   return { revision: job.revision, event: { case: "job" as const, value: job } };

@@ -1,7 +1,7 @@
 import { clean, displayWidth, pad, type TerminalPage } from "../render/page.ts";
 import type { Column, RowKind } from "../render/table.ts";
 
-/** Lines of a table that has no end: each column is as wide as its widest cell so far. */
+/** Lines of an endless table: each column is as wide as its widest cell so far. */
 export function createLineTable<Row>(kind: RowKind<Row>) {
   const widths: number[] = [];
   const line = (cells: readonly string[], columns: readonly Column<Row>[]): string =>

@@ -2,12 +2,12 @@ import { AppError } from "../../lib/errors.ts";
 import type { Session } from "../session.ts";
 import type { LiveList } from "./live-list.ts";
 
-/** Between two readings of a list at least so long passes, */
+/** At least so long passes between two reads of a list, */
 const REST_MS_MIN = 500;
-/** and so many times what the last one took: a watcher costs a large server at most a twentieth. */
+/** and so many times the duration of the last read: a watcher costs a large server at most a twentieth. */
 const REST_FACTOR = 20;
 
-/** Reads a list again when it is wanted or due. `run` ends when the signal fires. */
+/** Reads a list again on request or when it is due. `run` ends when the signal fires. */
 export function createListReader<Row>(
   { context }: Session,
   live: Pick<LiveList<Row>, "list" | "refreshMs">,
@@ -41,7 +41,7 @@ const fired = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Of a server that is away the watch tells, and asks for the list once it is back. */
+/** The watch reports a server that is away, and requests the list once it is back. */
 async function unlessAway<T>(listing: Promise<T>): Promise<T | undefined> {
   try {
     return await listing;

@@ -5,13 +5,13 @@ import type { Session } from "../session.ts";
 import { createListReader } from "./list-reader.ts";
 import { RowBook } from "./row-book.ts";
 
-/** Rows that were listed, and the revision from which a watch misses nothing. */
+/** Listed rows, and the revision from which a watch misses nothing. */
 export interface Listed<Row> {
   readonly rows: readonly Row[];
   readonly revision: bigint;
 }
 
-/** What an event says about a list; undefined: nothing. */
+/** The change of a list by an event; undefined: none. */
 export type SeenRow<Row> = { readonly row: Row } | { readonly removed: string } | undefined;
 
 /** A list that is kept up to date. */
@@ -19,11 +19,11 @@ export interface LiveList<Row> {
   readonly kind: RowKind<Row>;
   readonly following: Omit<Following, "afterRevision">;
   list(): Promise<Listed<Row>>;
-  /** Left out where events say too little: the list is then read again. */
+  /** Absent if events have too little data: the list is then read again. */
   readonly see?: (event: WatchEvent["event"]) => SeenRow<Row>;
-  /** Of two versions of a row the one with the larger is newer. */
+  /** Of two versions of a row the one with the larger value is newer. */
   revisionOf(row: Row): number;
-  /** Those that are shown, in their order. */
+  /** The shown rows, in their order. */
   choose(rows: readonly Row[]): readonly Row[];
   /** How often to read rows again whose amounts have no events; absent: never. */
   readonly refreshMs?: number;
@@ -31,7 +31,7 @@ export interface LiveList<Row> {
 
 export interface RowChange<Row> {
   readonly name: string;
-  /** Undefined: it is no more, or no longer belongs to the list. */
+  /** Undefined: it was removed, or no longer belongs to the list. */
   readonly row: Row | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function followList<Row>(
     for await (const { event } of followEvents(session, following, { signal: ended })) {
       if (event.case === "ask") reader.want();
       else if (event.case === "sync") {
-        // The first is the watch that begins where the list was read.
+        // The first sync is of the watch that begins where the list was read.
         syncs += 1;
         if (syncs > 1) reader.want();
       } else if (event.case === "bookmark" || event.case === undefined) continue;

@@ -38,7 +38,7 @@ test("a list that is read again reports only new rows, also at the same revision
   expect(book.replace(again.slice(1))).toEqual([{ name: "1", row: undefined }]);
 });
 
-test("a row that newer ones push out is no news, and one that is removed is", () => {
+test("a row that newer ones displace is not reported, and a removed one is", () => {
   const book = aBook(2);
   book.replace([
     { id: "1", revision: 1 },

@@ -1,6 +1,6 @@
 import type { LiveList, RowChange, SeenRow } from "./live-list.ts";
 
-/** The rows of a list by name, and what changed with each that is seen. */
+/** The rows of a list by name, and the change of each update. */
 export class RowBook<Row> {
   readonly #live: Pick<LiveList<Row>, "kind" | "choose" | "revisionOf">;
   #rows = new Map<string, Row>();
@@ -13,7 +13,7 @@ export class RowBook<Row> {
     return [...this.#rows.values()];
   }
 
-  /** The whole list as it was read; a row with a newer event since stays as it is. */
+  /** The whole list after a read; a row with a newer event stays unchanged. */
   replace(listed: readonly Row[]): readonly RowChange<Row>[] {
     const { kind } = this.#live;
     return this.#become(
@@ -34,7 +34,7 @@ export class RowBook<Row> {
     return this.#become("row" in seen ? [seen.row, ...others] : others);
   }
 
-  /** A row that leaves because newer ones fill the list is no news. */
+  /** A row that leaves because newer ones fill the list is not reported. */
   #become(rows: readonly Row[]): readonly RowChange<Row>[] {
     const { kind, choose } = this.#live;
     const candidates = new Set(rows.map((row) => kind.name(row)));

@@ -5,12 +5,12 @@ const ESC = "\u001b[";
 /** The alternate screen of the terminal, so that the previous content comes back; no cursor. */
 const ENTER = `${ESC}?1049h${ESC}?25l`;
 const LEAVE = `${ESC}?25h${ESC}?1049l`;
-/** Terminals that know it show all of a frame at once. */
+/** Terminals that support it show all of a frame at once. */
 const FRAME_BEGIN = `${ESC}?2026h${ESC}H`;
 const FRAME_END = `${ESC}J${ESC}?2026l`;
 const LINE_END = `${ESC}K`;
 
-/** A terminal's screen that is drawn over itself. */
+/** A terminal's screen that is overwritten. */
 export interface Screen {
   /** Replaces the frame. Lines that do not fit are left out, except the last: the status. */
   draw(lines: readonly string[], status: string): Promise<void>;
@@ -39,5 +39,5 @@ export async function openScreen({ stdout }: Context): Promise<Screen> {
   };
 }
 
-/** Nothing is left of control characters but our own colours. */
+/** Removes all control characters except our own colours. */
 const cleanLine = (line: string): string => printable(line, { colour: true });

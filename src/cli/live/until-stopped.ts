@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 
 /**
- * Runs work until it ends or the user stops it (Ctrl-C, or another stop signal). Resolves with the exit
- * code that a shell gives to a program that was stopped so.
+ * Runs work until it ends or the user stops it (Ctrl-C, or another stop signal). Resolves with the exit code that a shell gives to a
+ * program that was stopped this way.
  */
 export async function untilStopped(
   context: Context,
@@ -14,15 +14,15 @@ export async function untilStopped(
     code ??= exitCode;
     controller.abort();
   };
-  const forget = context.onStop(stop);
+  const undo = context.onStop(stop);
   try {
     return await work({ signal: controller.signal, stop });
   } catch (error) {
-    // The work ends by the signal's reason, or by whatever the signal broke.
+    // The work ends with the signal's reason, or with an error that the signal caused.
     if (!controller.signal.aborted) throw error;
     return code ?? 0;
   } finally {
-    forget();
+    undo();
     controller.abort();
   }
 }

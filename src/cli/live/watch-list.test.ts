@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** A command that runs until it is stopped, as Ctrl-C does it. */
+/** A command that runs until it is stopped, as by Ctrl-C. */
 function start(line: string, terminal?: { columns: number; rows: number }) {
   let text = "";
   let stop: (exitCode: number) => void = () => undefined;
@@ -41,7 +41,7 @@ function start(line: string, terminal?: { columns: number; rows: number }) {
   });
   return {
     text: () => text,
-    /** Nothing that happens from now on is missed. */
+    /** No later event is missed. */
     begun: () => eventually(() => server.lists.count > lists, { what: "a list" }),
     until: (part: RegExp) =>
       eventually(() => part.test(text), { what: () => `${part} in ${text}` }),
@@ -59,7 +59,7 @@ function start(line: string, terminal?: { columns: number; rows: number }) {
 const submit = (...command: string[]) =>
   runHere(["--server", server.address, "submit", "--", ...command]);
 
-describe("--watch where there is no terminal", () => {
+describe("--watch without a terminal", () => {
   test("prints the list, then a line for each change, and ends quietly with 130", async () => {
     const watching = start("jobs --limit 2 -w");
     await watching.until(/old-119/);
@@ -74,7 +74,7 @@ describe("--watch where there is no terminal", () => {
     expect(states).toEqual(["pending", "running", "failed"]);
   });
 
-  test("prints one JSON value a line", async () => {
+  test("prints one JSON value per line", async () => {
     const watching = start("jobs --state failed --watch -o json");
     await watching.begun();
     await submit("print", "x");
@@ -86,7 +86,7 @@ describe("--watch where there is no terminal", () => {
     expect(all).toMatchObject([{ spec: { name: "fail" }, state: "failed" }]);
   });
 
-  test("says that a row has left the list", async () => {
+  test("prints that a row has left the list", async () => {
     const watching = start("jobs --state pending,running --watch -o name");
     const json = start("jobs --state pending --watch -o json");
     const table = start("jobs --state pending --watch");
@@ -98,7 +98,7 @@ describe("--watch where there is no terminal", () => {
     await Promise.all([watching.stop(), json.stop(), table.stop()]);
   });
 
-  test("tells tasks of a job, and CSV with one header", async () => {
+  test("prints tasks of a job, and CSV with one header", async () => {
     await submit("stay");
     const watching = start("tasks 121 --watch -o csv");
     await watching.until(/^task,state/);
@@ -117,7 +117,7 @@ describe("--watch where there is no terminal", () => {
 });
 
 describe("--watch on a terminal", () => {
-  test("draws over itself, and gives the terminal back", async () => {
+  test("redraws the screen, and restores the terminal", async () => {
     const watching = start("jobs --limit 5 --watch", { columns: 80, rows: 6 });
     await watching.until(/old-117/);
     await submit("hang");
@@ -133,7 +133,7 @@ describe("--watch on a terminal", () => {
     for (const frame of frames.slice(1)) expect(frame.split("\r\n").length).toBeLessThanOrEqual(6);
   });
 
-  test("fits a terminal that gets another size", async () => {
+  test("fits a terminal whose size changes", async () => {
     const watching = start("jobs --limit 5 --watch", { columns: 200, rows: 30 });
     await watching.until(/old-116/);
     watching.resize({ columns: 20, rows: 3 });
@@ -143,7 +143,7 @@ describe("--watch on a terminal", () => {
     expect(last.split("\r\n")).toHaveLength(3);
   });
 
-  test("gives the terminal back when it cannot go on", async () => {
+  test("restores the terminal when it cannot continue", async () => {
     const ended = start("tasks nosuch --watch", { columns: 80, rows: 6 });
     await ended.until(/1049l/);
     const { code, stderr } = await ended.stop();
@@ -151,10 +151,10 @@ describe("--watch on a terminal", () => {
   });
 });
 
-test("--watch does not go with what changes do not tell", async () => {
+test("--watch does not combine with options that events cannot show", async () => {
   const { code, stderr } = await runHere(["jobs", "--watch", "--node", "a"]);
   expect([code, stderr]).toEqual([
     2,
-    "busbar: --node: cannot be combined with --watch: changes of jobs do not say where\n",
+    "busbar: --node: cannot be combined with --watch: events of jobs do not name clusters and nodes\n",
   ]);
 });

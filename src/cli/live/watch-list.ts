@@ -14,12 +14,12 @@ export interface WatchFlag {
 }
 
 export const addWatchFlag = (command: Command): Command =>
-  command.option("-w, --watch", "go on with each change, until Ctrl-C: on a terminal in place");
+  command.option("-w, --watch", "print each change until Ctrl-C; on a terminal redraw the table");
 
 /** How often to read rows again whose counts have no events. */
 export const COUNTS_REFRESH_MS = 2_000;
 
-/** At most so often is a screen drawn, and at least so often: ages grow. */
+/** A screen is drawn at most so often, and at least so often: ages grow. */
 const DRAW_MS_MIN = 100;
 const DRAW_MS_MAX = 1_000;
 
@@ -37,10 +37,7 @@ const isTable = ({ output }: Session): boolean => output === "table" || output =
 const isDrawn = (session: Session): boolean =>
   session.context.stdout.isTerminal && isTable(session);
 
-/**
- * How many rows are kept: on a screen those of the list. Elsewhere each change is a line, also of rows
- * that the list was too short for.
- */
+/** The number of rows to keep: on a screen those of the list. Elsewhere each change is a line, also for rows beyond the list. */
 export const rowsKept = (session: Session, limit: number): number =>
   isDrawn(session) ? limit : Math.max(limit, ROWS_KEPT);
 
@@ -65,7 +62,7 @@ async function drawList<Row>(
   const either = AbortSignal.any([signal, ended.signal]);
   const told: Session = {
     ...session,
-    // A screen has no place for lines that come by themselves.
+    // A screen has no place for messages.
     note: async (message) => {
       word = message;
       isChanged.abort();
@@ -77,7 +74,7 @@ async function drawList<Row>(
     isChanged.abort();
   }).finally(() => ended.abort());
   following.catch(() => undefined); // It is awaited below; until then nothing would handle an error.
-  const forget = context.onResize(() => isChanged.abort());
+  const undo = context.onResize(() => isChanged.abort());
   try {
     while (!either.aborted) {
       isChanged = new AbortController();
@@ -85,9 +82,9 @@ async function drawList<Row>(
       await context.sleep(DRAW_MS_MIN, either);
       await context.sleep(DRAW_MS_MAX, AbortSignal.any([either, isChanged.signal]));
     }
-    await following; // Throws why it ended.
+    await following; // Throws the reason of its end.
   } finally {
-    forget();
+    undo();
     ended.abort();
     await following.catch(() => undefined);
     await screen.leave(frame());
@@ -103,7 +100,7 @@ async function printChanges<Row>(
   await followList(session, live, signal, (_, changes) => print(changes));
 }
 
-/** A line for each change, in the format that was asked for. */
+/** A line for each change, in the requested format. */
 function printer<Row>(session: Session, { kind }: LiveList<Row>) {
   const { output } = session;
   const table = createLineTable(kind);

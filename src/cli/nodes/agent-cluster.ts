@@ -12,7 +12,7 @@ import {
 import { address, awayTime, duration, notEmpty, oneOf } from "../flags.ts";
 import { collecting } from "../single-flags.ts";
 
-/** Flags of an agent of a whole cluster, as they are written. */
+/** Flags of an agent of a whole cluster, as written. */
 export interface ClusterOptions {
   readonly executor?: ExecutorKind;
   readonly take?: ClusterFlags["take"];
@@ -34,29 +34,33 @@ export function addClusterFlags(command: Command): void {
     .addOption(
       new Option(
         "--executor <kind>",
-        "be the agent of the whole cluster, and run its tasks by this",
+        "be the agent of a whole cluster, and run its tasks with this executor",
       )
         .choices(executorKinds)
         .argParser(oneOf("--executor", executorKinds)),
     )
     .option(
       "--take <rule>",
-      "take what can start now, or let up to N tasks queue below: queue=N (default: now)",
+      "accept tasks that can start now, or let up to N tasks queue in the scheduler below: queue=N (default: now)",
       takeRule,
     )
     .option(
       "--refresh <duration>",
-      `tell the cluster's state this often (default: ${formatDuration(limits.clusterRefreshMs)}; of another Busbar ${formatDuration(limits.siteRefreshMs)})`,
+      `report the cluster's state this often (default: ${formatDuration(limits.clusterRefreshMs)}; for --executor busbar ${formatDuration(limits.siteRefreshMs)})`,
       refresh,
     )
-    .option("--cost <n>", "tell this as cost_per_node_hour", cost)
+    .option("--cost <n>", "report this as cost_per_node_hour", cost)
     .option(
       "--lease <duration>",
-      "how long it may be away before its tasks count as lost (default: as for nodes)",
+      "how long it may be disconnected before its tasks count as lost (default: as for nodes)",
       awayTime("--lease"),
     )
-    .option("--graph <file>", "register this graph instead of what is found", notEmpty("--graph"))
-    .option("--update-graph", "replace the graph though someone else registered it")
+    .option(
+      "--graph <file>",
+      "register this graph instead of the discovered one",
+      notEmpty("--graph"),
+    )
+    .option("--update-graph", "replace the graph even if another principal registered it")
     .option("--to <address>", "the Busbar below, for --executor busbar", address("--to"))
     .option(
       "--partition <name>",
@@ -70,13 +74,13 @@ export function addClusterFlags(command: Command): void {
     )
     .option(
       "--scheduler-arg <argument>",
-      "hand this to each submission, like --qos=low (repeatable)",
+      "add this option to each submission, like --qos=low (repeatable)",
       collecting(schedulerArg),
     )
     .optionsGroup("Options:");
 }
 
-/** undefined: it is an agent of a node. What makes no sense together is refused. */
+/** undefined: it is an agent of a node. Rejects contradicting flags. */
 export async function toClusterFlags(
   context: Context,
   options: ClusterOptions,
@@ -86,7 +90,7 @@ export async function toClusterFlags(
   refuse(command, executor);
   if (executor === undefined) return undefined;
   if (executor === "process" && options.take?.kind === "queue") {
-    throw invalid("--take", "processes have no queue below them; leave it at now");
+    throw invalid("--take", "the process executor has no queue; leave it at now");
   }
   const graph = options.graph === undefined ? undefined : await readGraph(context, options.graph);
   return {
@@ -95,7 +99,7 @@ export async function toClusterFlags(
     refreshMs:
       options.refresh ?? (executor === "busbar" ? limits.siteRefreshMs : limits.clusterRefreshMs),
     leaseMs: options.lease ?? 0,
-    // A site goes on by itself, however long it is away.
+    // A site continues by itself, however long it is disconnected.
     onLost: options.onLost ?? (executor === "busbar" ? "keep" : "requeue"),
     updatesGraph: options.updateGraph === true,
     schedulerArgs: options.schedulerArg ?? [],
@@ -127,17 +131,20 @@ function refuse(command: Command, executor: ExecutorKind | undefined): void {
   if (command.getOptionValueSource("cluster") !== "cli") {
     throw invalid("--cluster", "must name the cluster of this agent");
   }
-  without(FOR_NODES, "is for agents of nodes; of an agent of a cluster it is --lease");
+  without(FOR_NODES, "is for agents of nodes; for an agent of a cluster use --lease");
   if (executor === "busbar") {
-    without(NOT_FOR_SITES, "is not for --executor busbar: the agents below have their own");
+    without(NOT_FOR_SITES, "cannot be combined with --executor busbar: set it on the agents below");
     if (command.getOptionValueSource("to") !== "cli") {
-      throw invalid("--to", "must say where the Busbar below is, like 127.0.0.1:7071");
+      throw invalid("--to", "is missing: the address of the Busbar below, like 127.0.0.1:7071");
     }
   } else without(FOR_SITES, "is for --executor busbar");
   if (executor === "process") {
-    return without(FOR_SCHEDULERS, "is for schedulers; processes have none below them");
+    return without(FOR_SCHEDULERS, "is for executors with a scheduler below, not for processes");
   }
-  return without(FOR_MACHINES, `does not go with --executor ${executor}, which knows what it has`);
+  return without(
+    FOR_MACHINES,
+    `cannot be combined with --executor ${executor}, which discovers its capacity itself`,
+  );
 }
 
 async function readGraph(context: Context, file: string): Promise<string> {

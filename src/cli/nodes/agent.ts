@@ -57,10 +57,10 @@ interface AgentOptions extends ClusterOptions, LinkOptions, EdgeOptions {
 }
 
 const HELP = `
-Calls the server given by --server; needs no open port of its own. Of several addresses, and of a name with
-several, it tries the next when one does not answer.
+Connects to --server, and needs no open port of its own. With several addresses, or a name with
+several addresses, it tries the next when one does not answer.
 
-With --executor it is the agent of a whole pull cluster: it registers the cluster with what it has,
+With --executor it is the agent of a whole pull cluster: it registers the cluster with its graph,
 accepts tasks that are offered to it, runs them, and reports the state of the cluster.
 
 Examples:
@@ -81,7 +81,7 @@ export function declareAgent(command: Command, shell: Shell): void {
     .option("--cluster <name>", "join this cluster", nodeName("--cluster"), "default")
     .option(
       "--data <dir>",
-      "keep the journal and outputs here (default: ./busbar-agent-<name>)",
+      "store the journal and outputs here (default: ./busbar-agent-<name>)",
       notEmpty("--data"),
     )
     .option("--cpu <n>", "offer this many cpus (default: all)", positiveNumber("--cpu"))
@@ -95,12 +95,12 @@ export function declareAgent(command: Command, shell: Shell): void {
     .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
     .option(
       "--bandwidth <size>",
-      "send at most this much output in a second; nothing else is limited (default: what the link carries)",
+      "send at most this much output per second; limits nothing else (default: no limit)",
       bandwidth("--bandwidth"),
     )
     .option(
       "--no-discovery",
-      "look for nothing: offer all cpus and memory, tell nothing else",
+      "do not discover the machine: offer all cpus and memory, and report nothing else",
       true,
     )
     .addOption(launcherFlag())
@@ -111,19 +111,19 @@ export function declareAgent(command: Command, shell: Shell): void {
     .addOption(
       new Option(
         "--on-lost <policy>",
-        "when it is away too long: run its tasks elsewhere, keep them for it, or fail them (default: requeue)",
+        "when the node is lost: run its tasks elsewhere, keep them for it, or fail them (default: requeue)",
       )
         .choices(lostPolicies)
         .argParser(oneOf("--on-lost", lostPolicies)),
     )
     .option(
       "--lost-after <duration>",
-      "how long it may be away before its tasks count as lost (default: as the server says)",
+      "how long it may be disconnected before it is lost (default: the server's)",
       awayTime("--lost-after"),
     )
     .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
     .addOption(logLevelFlag());
-  addLinkFlags(command, " (default: as the server says)");
+  addLinkFlags(command, " (default: the server's)");
   addClusterFlags(command);
   addEdgeFlags(command);
   command.addHelpText("after", HELP).action((flags: AgentOptions) =>
@@ -136,23 +136,23 @@ export function declareAgent(command: Command, shell: Shell): void {
   );
 }
 
-/** The server may be away, or refuse it: this prints its identity, and its log says when it is connected. */
+/** The server may be away, or refuse it: this prints its identity, and its log shows when it is connected. */
 async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
-  const { name, cluster, data, speaksFor, simulates } = flags;
+  const { name, cluster, data, clusterAgent, simulates } = flags;
   const server = flags.servers.join(",");
   const text = `${whoOf(flags)} to ${server}; stop it with Ctrl-C.`;
-  const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
+  const executor = clusterAgent === undefined ? {} : { executor: clusterAgent.executor };
   const edges = simulates === undefined ? {} : { edges: simulates.edges };
   await session.print({ name, cluster, server, data, ...executor, ...edges }, () => text);
 }
 
-function whoOf({ name, cluster, speaksFor, simulates }: AgentFlags): string {
+function whoOf({ name, cluster, clusterAgent, simulates }: AgentFlags): string {
   if (simulates !== undefined) {
     return `${simulates.edges} simulated edges of site ${simulates.site} connect`;
   }
-  return speaksFor === undefined
+  return clusterAgent === undefined
     ? `node ${name} of cluster ${cluster} connects`
-    : `agent ${name} of cluster ${cluster} (${speaksFor.executor}) connects`;
+    : `agent ${name} of cluster ${cluster} (${clusterAgent.executor}) connects`;
 }
 
 async function toAgentFlags(
@@ -160,19 +160,19 @@ async function toAgentFlags(
   flags: AgentOptions,
   command: Command,
 ): Promise<AgentFlags> {
-  const speaksFor = await toClusterFlags(context, flags, command);
+  const clusterAgent = await toClusterFlags(context, flags, command);
   const linkTimes = toLinkTimes(flags, flags.lostAfter ?? flags.lease);
   const machine = nodeNameOf(context);
   const schedule = await toSchedule(context, flags);
   const simulates = toEdgeFlags(flags, schedule);
-  if ((simulates ?? schedule) !== undefined && speaksFor !== undefined) {
+  if ((simulates ?? schedule) !== undefined && clusterAgent !== undefined) {
     const flag = simulates === undefined ? "--power" : "--simulate-edges";
     throw invalid(flag, "cannot be combined with --executor");
   }
   const name =
     simulates?.site ??
     flags.name ??
-    (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
+    (clusterAgent === undefined ? machine : agentNameOf(flags.cluster));
   return {
     servers,
     name,
@@ -191,12 +191,12 @@ async function toAgentFlags(
     ...(flags.cgroup === undefined ? {} : { cgroup: flags.cgroup }),
     taskEnv: flags.taskEnv,
     ...(flags.keepOutput === undefined ? {} : { keepOutput: flags.keepOutput }),
-    ...(speaksFor === undefined ? lossOf(flags) : {}),
+    ...(clusterAgent === undefined ? lossOf(flags) : {}),
     ...(flags.bandwidth === undefined ? {} : { bandwidthBytes: flags.bandwidth }),
     ...(linkTimes === undefined ? {} : { linkTimes }),
     exitWithParent: flags.exitWithParent === true,
     ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
-    ...(speaksFor === undefined ? {} : { speaksFor: { ...speaksFor, machine } }),
+    ...(clusterAgent === undefined ? {} : { clusterAgent: { ...clusterAgent, machine } }),
   };
 }
 

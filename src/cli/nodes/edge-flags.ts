@@ -23,27 +23,31 @@ export function addEdgeFlags(command: Command): void {
   command
     .option(
       "--simulate-edges <n>",
-      "be this many edges with power instead: nodes that use energy and run nothing",
+      "simulate this many edges with power instead: nodes that use energy and run no commands",
       wholeNumber("--simulate-edges", { min: 1, max: limits.simulatedEdgesMax }),
     )
     .option(
       "--power <watts>",
-      "take shares of jobs with energy, with this power, e.g. 100W",
+      "run shares of jobs with energy, with this power, e.g. 100W",
       (text: string) => parseWatts(text, "--power"),
     )
-    .option("--site <name>", "their cluster, and what their names begin with", nodeName("--site"))
+    .option(
+      "--site <name>",
+      "the cluster of the edges, and the prefix of their names",
+      nodeName("--site"),
+    )
     .option(
       "--power-schedule <schedule>",
-      "power over time: seed:<n> draws 5, 10, 22 or 37 W every few minutes, <n> is so many watts, or a file of lines like 10m 50W (default of simulated edges: seed:1)",
+      "power over time: seed:<n> draws 5, 10, 22 or 37 W every few minutes, <n> is a constant number of watts, or a file of lines like 10m 50W (default of simulated edges: seed:1)",
     )
     .option(
       "--speedup <factor>",
-      "let their time pass faster than the clock (default: 1)",
+      "let the time of simulated edges pass this many times faster (default: 1)",
       positiveNumber("--speedup"),
     );
 }
 
-/** What `--power` and `--power-schedule` say; undefined: nothing. */
+/** The values of `--power` and `--power-schedule`; undefined: none. */
 export async function toSchedule(
   context: Context,
   { power, powerSchedule }: EdgeOptions,
@@ -58,12 +62,12 @@ export async function toSchedule(
   const file = await context
     .readInput(powerSchedule, limits.scheduleBytesMax)
     .catch(() => undefined);
-  // It is no schedule and no readable file.
+  // It is neither a schedule nor a readable file.
   if (file === undefined) return parseSchedule(powerSchedule, flag);
   return parseScheduleFile(file.toString("utf8"), flag);
 }
 
-/** undefined: the agent is none of them. */
+/** undefined: the agent runs no edges. */
 export function toEdgeFlags(
   { simulateEdges: edges, site, speedup }: EdgeOptions,
   schedule: ScheduleSpec = { kind: "seed", seed: 1 },

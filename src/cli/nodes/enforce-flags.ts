@@ -6,17 +6,16 @@ import { notEmpty } from "../flags.ts";
 export const enforceFlag = (): Option =>
   new Option(
     "--enforce <names>",
-    "limit tasks to what they ask for: memory, cpu (a quota), process-memory (of each process by " +
-      "itself, without control groups), several with commas, or none (default: memory, and cpu by " +
-      "weight, where this machine lets the agent)",
+    "limit tasks to what they request: memory, cpu (a quota), process-memory (each process by " +
+      "itself, without control groups), several with commas, or none",
   )
-    .default("available", "whatever this machine can")
+    .default("available", "memory, and cpu by weight, where the agent may use control groups")
     .argParser(parseEnforce);
 
 export const cgroupFlag = (): Option =>
   new Option(
     "--cgroup <dir>",
-    "make the tasks' control groups here (default: in the agent's own group)",
+    "create the tasks' control groups here (default: in the agent's own group)",
   ).argParser(absolute("--cgroup"));
 
 export function parseEnforce(text: string): EnforceFlag {

@@ -63,7 +63,7 @@ async function run(line: string) {
 }
 
 describe("extract", () => {
-  test("prints what the machine has, lists wrapped", () => {
+  test("prints the facts of the machine, lists wrapped", () => {
     const page = { width: 44, colour: false, nowMs: 0 };
     expect(renderMachine("n1", facts, page)).toBe(`Node:            n1
 Cores:           8
@@ -92,7 +92,7 @@ spack  ior 3.3.0, zlib 1.3`);
     ]);
   });
 
-  test("as JSON it is what --from reads", async () => {
+  test("as JSON it is the input of --from", async () => {
     const { code, stdout } = await run("extract --name n1 --output json");
     expect(code).toBe(0);
     expect(stdout).toBe(`${files["n1.json"]}\n`);
@@ -130,18 +130,18 @@ spack  ior 3.3.0, zlib 1.3`);
   });
 
   const refused: readonly [string, number, RegExp][] = [
-    ["extract --graph --subsystem os", 2, /--subsystem: cannot go with --graph/],
+    ["extract --graph --subsystem os", 2, /--subsystem: cannot be combined with --graph/],
     ["extract --subsystem mpi", 1, /there is no "mpi"; found were: cpu, os, spack/],
     ["extract --cluster a/b", 2, /--cluster: "a\/b" is not a name/],
-    ["extract --from n1.json --name n9", 2, /--name: cannot go with --from/],
+    ["extract --from n1.json --name n9", 2, /--name: cannot be combined with --from/],
     ["extract --from none.json", 2, /no file none.json/],
     ["extract --from text.json", 2, /text.json: is not JSON/],
     ["extract --from half.json", 2, /half.json.cores: must be a whole number/],
     ["extract --from nameless.json", 2, /nameless.json.name: must be the name of a node/],
-    ["extract --from n1.json n1.json --graph", 2, /nodes\[1\].name: is given twice/],
+    ["extract --from n1.json n1.json --graph", 2, /nodes\[1\].name: appears twice/],
   ];
   for (const [line, code, message] of refused) {
-    test(`refused: ${line}`, async () => {
+    test(`rejected: ${line}`, async () => {
       const ran = await run(line);
       expect([ran.code, ran.stdout]).toEqual([code, ""]);
       expect(ran.stderr).toMatch(message);

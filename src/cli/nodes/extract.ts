@@ -21,21 +21,21 @@ interface ExtractFlags {
   readonly out?: string;
 }
 
-/** A machine under its name: what `--output json` prints, and `--from` reads. */
+/** A machine under its name: the output of `--output json`, and the input of `--from`. */
 type Described = NodeFacts & { readonly name: string };
 
 export function declareExtract(command: Command, shell: Shell): void {
   command
     .option("--name <node>", "name this node", nodeName("--name"), nodeNameOf(shell.context))
     .option("--cluster <name>", "name the cluster", nodeName("--cluster"), "default")
-    .option("--from <file...>", "take these machines: files that --output json printed there")
+    .option("--from <file...>", "read machines from these files, which --output json printed there")
     .option("--graph", "print the graph of the cluster (JSON Graph Format)")
     .option("--subsystem <name>", "print one subsystem of it, like os", notEmpty("--subsystem"))
     .option("--out <dir>", "write graph.json and NAME-subsystem.json there", notEmpty("--out"))
     .addHelpText(
       "after",
       `
-Looks for what agents look for, and needs no server. Several machines are one cluster.
+Discovers the same facts as agents do, and needs no server. Several machines make one cluster.
 
 Examples:
   busbar extract
@@ -46,7 +46,10 @@ Examples:
       shell.run(command, (session) => {
         refuseTwoForms(flags);
         if (flags.from !== undefined && command.getOptionValueSource("name") === "cli") {
-          throw invalid("--name", "cannot go with --from: files say the names of their nodes");
+          throw invalid(
+            "--name",
+            "cannot be combined with --from: the files have the names of their nodes",
+          );
         }
         return extract(session, flags);
       }),
@@ -60,7 +63,8 @@ function refuseTwoForms({ graph, subsystem, out }: ExtractFlags): void {
     ...(out === undefined ? [] : ["--out"]),
   ];
   const [one, other] = given;
-  if (one !== undefined && other !== undefined) throw invalid(other, `cannot go with ${one}`);
+  if (one !== undefined && other !== undefined)
+    throw invalid(other, `cannot be combined with ${one}`);
 }
 
 async function extract(session: Session, flags: ExtractFlags): Promise<Answer> {

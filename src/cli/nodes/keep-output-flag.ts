@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import type { KeepOutputFlag } from "../context.ts";
 import { duration, size } from "../flags.ts";
 
-/** "50000,20GiB,30d": how many outputs of ended tasks, how large together, how long. */
+/** "50000,20GiB,30d": the number of outputs of ended tasks, their total size, their age. */
 export const keepOutputFlag = (): Option =>
   new Option(
     "--keep-output <bounds>",
@@ -15,7 +15,7 @@ function parseKeepOutput(text: string): KeepOutputFlag {
   const bounds: { runsMax?: number; bytesMax?: number; ageMsMax?: number } = {};
   for (const part of text.split(",")) {
     const [name, value] = readBound(part);
-    if (name in bounds) throw wrong(part, "is the second of its kind");
+    if (name in bounds) throw wrong(part, "repeats a kind of limit");
     bounds[name] = value;
   }
   return {

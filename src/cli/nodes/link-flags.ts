@@ -6,7 +6,7 @@ import { limits } from "../../limits.ts";
 import type { LinkTimeFlags } from "../context.ts";
 import { duration } from "../flags.ts";
 
-/** How the two ends of an agent's link stay sure of each other, as it is written. */
+/** Times by which the two ends of an agent's link detect a lost peer, as written. */
 export interface LinkOptions {
   readonly heartbeat?: number;
   readonly silence?: number;
@@ -21,7 +21,7 @@ export function addLinkFlags(command: Command, whose: string): void {
     )
     .option(
       "--silence <duration>",
-      "give a link up after this long without a byte (default: two heartbeats and 10s)",
+      "close a link after this long without a byte (default: two heartbeats and 10s)",
       duration("--silence"),
     );
 }
@@ -43,8 +43,8 @@ function keepalive(text: string): number {
 }
 
 /**
- * What was given, if it goes together; `lostAfterMs` is when a silent node is lost, if these flags are
- * to be compared with it. undefined: nothing was given.
+ * The given times, if they are consistent; `lostAfterMs` is when a silent node is lost, if it must be compared with these flags. undefined:
+ * none were given.
  */
 export function toLinkTimes(
   { heartbeat, silence }: LinkOptions,

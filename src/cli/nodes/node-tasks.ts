@@ -5,23 +5,20 @@ import { limits } from "../../limits.ts";
 import { toJobRow, toTaskRow } from "../json.ts";
 import type { TaskRow } from "../rows.ts";
 
-/** A task that a node has, with the name of its job. */
+/** A task of a node, with the name of its job. */
 export interface NodeTaskRow extends TaskRow {
   readonly jobName: string;
 }
 
-/** Of so many jobs at most tasks are shown, and of one job so many. */
+/** Tasks of at most so many jobs are shown, and so many of one job. */
 const JOBS_MAX = 100;
 const TASKS_OF_JOB_MAX = 1_000;
-/** Jobs whose tasks are asked for at once. */
+/** Jobs whose tasks are requested at once. */
 const AT_ONCE = 8;
 
 const THERE: readonly StateName[] = ["running", "stopping", "assigned", "held"];
 
-/**
- * The tasks that a node has now: running ones first, then those it holds ahead. Of the newest jobs only;
- * the node itself says how many it has.
- */
+/** The present tasks of a node: running ones first, then those it holds ahead. Of the newest jobs only; the node itself has the total. */
 export async function readNodeTasks(
   client: BusbarClient,
   node: string,

@@ -38,7 +38,7 @@ interface SetFlags extends ConditionFlags {
 }
 
 const SET_HELP = `
-Counts before what the node's agent was started with (busbar agent --on-lost, --lost-after). Tasks that
+Overrides the flags that the node's agent was started with (busbar agent --on-lost, --lost-after). Tasks that
 a lost node has kept until now follow the new policy at once.
 
 Examples:
@@ -90,7 +90,7 @@ function declareOne(command: Command, shell: Shell): void {
   const show = add("show", "Show one node in detail, as busbar nodes NAME does.");
   show.action((name: string) => shell.list(show, (session) => showNode(session, name, [])));
 
-  const drain = add("drain", "Place no new tasks on a node; the running ones go on.");
+  const drain = add("drain", "Place no new tasks on a node; running tasks continue.");
   addIfRevision(drain)
     .option("--reason <text>", "say why; shown with the node")
     .action((name: string, flags: ConditionFlags & { readonly reason?: string }) =>
@@ -106,26 +106,26 @@ function declareOne(command: Command, shell: Shell): void {
     ),
   );
 
-  const set = add("set", "Say what becomes of a node's tasks when the node is lost.");
+  const set = add("set", "Set what happens to a node's tasks when the node is lost.");
   addIfRevision(set)
     .addOption(
       new Option(
         "--on-lost <policy>",
-        "run them elsewhere, keep them for the node, or fail them; agent: as its agent asks",
+        "run them elsewhere, keep them for the node, or fail them; agent: use the agent's flag",
       )
         .choices(setPolicies)
         .argParser(oneOf("--on-lost", setPolicies)),
     )
     .option(
       "--lost-after <duration>",
-      "how long it may be away before it is lost; agent: as its agent or the server says",
+      "how long it may be disconnected before it is lost; agent: use the agent's or the server's flag",
       (text) => (text === "agent" ? 0 : awayTime("--lost-after")(text)),
     )
     .addHelpText("after", SET_HELP)
     .action((name: string, flags: SetFlags) =>
       shell.run(set, async (session) => {
         if (flags.onLost === undefined && flags.lostAfter === undefined) {
-          throw invalid("nodes set", "nothing to set; say --on-lost, --lost-after, or both");
+          throw invalid("nodes set", "nothing to set; give --on-lost, --lost-after or both");
         }
         const { onLost, lostAfter, ifRevision } = flags;
         const asked = {
@@ -138,7 +138,7 @@ function declareOne(command: Command, shell: Shell): void {
       }),
     );
 
-  const remove = add("remove", "Forget a node that is not connected; its tasks run elsewhere.");
+  const remove = add("remove", "Remove a node that is not connected; its tasks run elsewhere.");
   addIfRevision(remove).action((name: string, { ifRevision }: ConditionFlags) =>
     shell.run(remove, async (session) => {
       await (await session.client()).removeNode({ name, ifRevision });
@@ -149,7 +149,7 @@ function declareOne(command: Command, shell: Shell): void {
 
 type WireNode = Parameters<typeof toNodeRow>[0];
 
-/** `words`: the node may be none because one of these was meant. */
+/** `words`: a missing node may be a misspelt one of these. */
 async function showNode(
   session: Session,
   name: string,
@@ -200,7 +200,7 @@ async function readNodes(session: Session, { cluster, state }: NodesFlags) {
   return { rows, revision };
 }
 
-/** What tasks use is in no event of a node. */
+/** Events of a node lack the usage of its tasks. */
 const watchNodes = (session: Session, flags: NodesFlags): Promise<number> =>
   watchList(session, {
     kind: NODES,

@@ -30,7 +30,7 @@ export const CLUSTERS: RowKind<ClusterRow> = {
 export const renderClusters = (clusters: readonly ClusterRow[], page: TerminalPage): string =>
   renderTable(CLUSTERS.columns(page), clusters, page);
 
-/** Connected nodes, or of a pull cluster its agents: it may have none. */
+/** Connected nodes, or for a pull cluster its agents: it may have none. */
 const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
   kind === "pulling" && nodes === 0 ? "" : `${nodesConnected}/${nodes}`;
 
@@ -116,7 +116,7 @@ export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: Term
 
 type Told = Pick<ClusterRow, "state" | "counters">;
 
-/** Keys with their age; of a counter that was not told yet only that it counts. */
+/** Keys with their age; for a counter without a reported value only that it counts. */
 export function renderState({ state, counters }: Told, page: TerminalPage): string {
   const by = new Map(counters.map((counter) => [counter.key, counter.by]));
   const told = new Set(state.map(({ key }) => key));

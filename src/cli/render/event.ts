@@ -70,7 +70,7 @@ const offeredTo = ({ cluster }: TaskRow): string =>
 const aboutNode = (node: NodeRow): string =>
   joined([`${node.tasks} tasks`, nodeReason(node), by(node.drainedBy), lastChange(node)]);
 
-/** Not "by": the event may be its agent's, which comes and goes. */
+/** Not "by": the event may be its agent's, which connects and disconnects. */
 const lastChange = ({ drainedBy, changedBy }: NodeRow): string =>
   changedBy === undefined || changedBy === drainedBy ? "" : `last changed by ${changedBy}`;
 

@@ -16,7 +16,7 @@ export function renderExplanation(row: ExplanationRow, page: TerminalPage): stri
   return [lines.join("\n"), ...dependencies, ...placesSections(row, row.nodes, page)].join("\n\n");
 }
 
-/** Why tasks wait and what would help, a text each. `nodes`: how many there are, where it is known. */
+/** Why tasks are pending and what would help, a text each. `nodes`: their number, if it is known. */
 export function placesSections(
   { reasons, clusters, hints, cheapestChange }: PlacesRow,
   nodes: number | undefined,

@@ -4,7 +4,7 @@ import { clean, displayWidth, pad, type TerminalPage, paint } from "./page.ts";
 import { renderFields } from "./table.ts";
 import { pairs } from "./values.ts";
 
-/** A machine by itself: what can be counted, then what holds for it. */
+/** One machine: amounts, then properties. */
 export function renderMachine(name: string, facts: NodeFacts, page: TerminalPage): string {
   const fields = renderFields(
     [
@@ -20,7 +20,7 @@ export function renderMachine(name: string, facts: NodeFacts, page: TerminalPage
   return [fields, renderSoftware(facts, page)].filter((part) => part !== "").join("\n\n");
 }
 
-/** What the capacity of a node does not tell. */
+/** Facts that the capacity of a node does not show. */
 export const partFields = ({ sockets, numa }: NodeFacts): readonly [string, string][] => [
   ["Sockets", sockets === 0 ? "" : String(sockets)],
   ["Memory domains", numa === 0 ? "" : String(numa)],
@@ -29,11 +29,11 @@ export const partFields = ({ sockets, numa }: NodeFacts): readonly [string, stri
 const mapText = (amounts: NodeFacts["others"]): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));
 
-/** Without a terminal lines are as long as people like to read. */
+/** Without a terminal lines have a comfortable length. */
 const WIDTH_DEFAULT = 100;
 const WIDTH_MIN = 40;
 
-/** One block for each subsystem, its name at the left. */
+/** One block for each subsystem, its name on the left. */
 export function renderSoftware({ software }: NodeFacts, page: TerminalPage): string {
   const names = Object.keys(software);
   const left = names.reduce((most, name) => Math.max(most, displayWidth(name)), 0) + 2;
@@ -48,7 +48,7 @@ export function renderSoftware({ software }: NodeFacts, page: TerminalPage): str
     .join("\n");
 }
 
-/** Entries with more fields get a line each; names with versions, and single words, follow each other. */
+/** Entries with more fields get a line each; names with versions, and single words, share lines. */
 function linesOf(entries: readonly FactEntry[], width: number): readonly string[] {
   const lines: string[] = [];
   const plain: string[] = [];

@@ -2,7 +2,7 @@ import type { Listening } from "../context.ts";
 import type { TerminalPage } from "./page.ts";
 import { renderFields } from "./table.ts";
 
-/** The first thing a newcomer reads: where everything is, and what to type next. */
+/** The first output for a newcomer: all addresses, and the next commands. */
 export function renderListening(
   {
     http,
@@ -46,7 +46,7 @@ export function renderListening(
       : `Try:  ${command} ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
   const warning =
     isInsecure === true
-      ? "WARNING: whoever can reach these ports may run any command here (--insecure-listen).\n\n"
+      ? "WARNING: every client that can reach these ports can run any command here (--insecure-listen).\n\n"
       : "";
   return `busbar is up; stop it with Ctrl-C.\n\n${warning}${fields}\n\n${next}`;
 }

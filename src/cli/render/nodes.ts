@@ -14,12 +14,12 @@ import {
   usage,
 } from "./values.ts";
 
-/** These get a column each; any other resource is shown in one column together. */
+/** These get a column each; all other resources share one column. */
 const COMMON = ["cpu", "memory", "gpu"];
 
 type Place = Pick<NodeRow, "used" | "capacity">;
 
-/** For people "used/there is" in one column, for programs a column each, in plain numbers. */
+/** For people "used/total" in one column, for programs a column each, in plain numbers. */
 const resourceColumn = (title: string, name: string): Column<Place> => ({
   title,
   align: "right",
@@ -86,7 +86,7 @@ export const NODES: RowKind<NodeRow> = {
 export const renderNodes = (nodes: readonly NodeRow[], page: TerminalPage): string =>
   renderTable(NODES.columns(page), nodes, page);
 
-/** Why it takes no tasks, and what becomes of those that it has. */
+/** Why it accepts no tasks, and what happens to its tasks. */
 export const nodeReason = (node: NodeRow): string =>
   [node.drainReason, node.sickness, node.quarantine, keeping(node)]
     .filter((reason) => reason !== undefined)
@@ -102,12 +102,12 @@ function keeping(node: NodeRow): string | undefined {
 function clockOf({ clockOffsetMs = 0 }: NodeRow): string {
   if (clockOffsetMs === 0) return "";
   const by = formatDuration(Math.abs(clockOffsetMs));
-  return `${by} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the server's; set it right`;
+  return `${by} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the server's; synchronise it`;
 }
 
 const LOSSES: Readonly<Record<string, string>> = {
-  keep: "keep: its tasks wait for it, however long",
-  fail: "fail: its tasks fail, without another attempt",
+  keep: "keep: its tasks wait until it returns",
+  fail: "fail: its tasks fail without another attempt",
 };
 
 const since = (node: NodeRow): number | undefined =>
@@ -119,7 +119,7 @@ function heldText({ held, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
   return `${held} of at most ${heldMax}: its last tasks took ${Math.round(taskMsMean)} ms each`;
 }
 
-/** Tasks that a node has, for the view of it. */
+/** Tasks of a node, for the view of it. */
 interface TaskHere {
   readonly id: string;
   readonly jobName: string;

@@ -1,6 +1,6 @@
-/** What text is rendered for. Rendering is pure: the same rows on the same page look the same. */
+/** The target of rendered text. Rendering is pure: the same rows on the same page look the same. */
 export interface TerminalPage {
-  /** Columns of the terminal; undefined: as wide as it gets. */
+  /** Columns of the terminal; undefined: unlimited. */
   readonly width: number | undefined;
   readonly colour: boolean;
   /** With the columns that only few people need. */
@@ -26,7 +26,7 @@ export function paint(text: string, style: Style | undefined, page: TerminalPage
   return `${ESCAPE}[${on}m${text}${ESCAPE}[${off}m`;
 }
 
-/** Names come from other people: what could move a cursor or hide a line must not reach it. */
+/** Names come from other people: control characters that could move a cursor or hide a line must not reach the terminal. */
 export const clean = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character === "\t" || character === "\n" ? " " : "\u{fffd}",
@@ -38,8 +38,8 @@ const OWN_STYLES = new RegExp(
 );
 
 /**
- * A whole text on its way to a terminal or pipe, wherever its parts came from: nothing but line ends
- * and our own colours is left of its control characters.
+ * Filters a whole text for a terminal or pipe, wherever its parts came from: of its control characters only line ends and our own colours
+ * stay.
  */
 export function printable(text: string, { colour }: Pick<TerminalPage, "colour">): string {
   const cleanLines = (part: string): string => part.replace(/[^\n\t]+/g, (line) => clean(line));
@@ -51,7 +51,7 @@ export function printable(text: string, { colour }: Pick<TerminalPage, "colour">
     .join("");
 }
 
-/** JSON leaves these as they are, and some terminals heed them: escaped they mean the same. */
+/** JSON does not escape these, and some terminals interpret them: escaped they mean the same. */
 export const printableJson = (json: string): string =>
   json.replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

@@ -3,7 +3,8 @@ import { stateNames } from "../../client/state.ts";
 import type { JobRow, NodeRow, TaskCountsRow, TaskRow } from "../rows.ts";
 import { renderEvent } from "./event.ts";
 import { renderExplanation } from "./explanation.ts";
-import { renderJob, renderJobs } from "./jobs.ts";
+import { renderJob } from "../jobs/render-job.ts";
+import { renderJobs } from "./jobs.ts";
 import { renderListening } from "./listening.ts";
 import { renderNode, renderNodes } from "./nodes.ts";
 import { clean, cut, displayWidth, type TerminalPage } from "./page.ts";
@@ -58,19 +59,19 @@ describe("tables", () => {
     ["22", "a rather long text that does not fit"],
   ];
 
-  test("are as wide as they must be, without empty columns and trailing blanks", () => {
+  test("are as wide as necessary, without empty columns and trailing blanks", () => {
     expect(renderTable(columns, rows, page)).toBe(
       " N  TEXT\n 1  short\n22  a rather long text that does not fit",
     );
   });
 
-  test("fit a terminal by cutting the widest column", () => {
+  test("fit a terminal by truncating the widest column", () => {
     expect(renderTable(columns, rows, { ...page, width: 20 })).toBe(
       " N  TEXT\n 1  short\n22  a rather long t…",
     );
   });
 
-  test("never exceed the width, whatever is in them", () => {
+  test("never exceed the width, whatever their content", () => {
     const wide = { title: "W", value: (row: string[]) => (row[1] ?? "").repeat(3) };
     for (const width of [24, 30, 50, 79]) {
       const text = renderTable([...columns, wide], rows, { ...page, width });
@@ -78,7 +79,7 @@ describe("tables", () => {
     }
   });
 
-  test("give up cutting on an absurdly narrow terminal rather than loop", () => {
+  test("give up truncating on an absurdly narrow terminal rather than loop", () => {
     expect(renderTable(columns, rows, { ...page, width: 1 })).toContain("…");
   });
 
@@ -154,7 +155,7 @@ describe("rows", () => {
     `);
   });
 
-  test("a task that was killed shows the signal, one that waits shows until when", () => {
+  test("a killed task shows the signal, a waiting one shows until when", () => {
     const waiting = aTask({ id: "17.4", state: "waiting", notBeforeMs: page.nowMs + 3_000 });
     expect(renderTasks([aTask(), waiting], page)).toMatchInlineSnapshot(`
       "TASK  STATE    ATTEMPT  NODE   STARTED  TOOK     EXIT  REASON
@@ -163,7 +164,7 @@ describe("rows", () => {
     `);
   });
 
-  test("tasks that are offered show the cluster, and so do all beside them", () => {
+  test("offered tasks show the cluster, and so do all beside them", () => {
     const offered: TaskRow = {
       id: "17.4",
       jobId: "17",
@@ -189,7 +190,7 @@ describe("rows", () => {
     expect(renderJob(some, page)).toContain("3: 1 running, 2 offered");
   });
 
-  test("what a job asks of a graph is shown in words, instead of amounts, with how it selects", () => {
+  test("the graph request of a job is shown in words, instead of amounts, with its selection", () => {
     const request = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
     const show = (more: Partial<JobRow["spec"]>): string =>
       renderJob(aJob({ spec: { ...aJob().spec, resources: { cpu: 2 }, ...more } }), page);
@@ -206,7 +207,7 @@ describe("rows", () => {
     expect(show({ select: long })).toMatch(/constraint \(options .{91}…\)$/);
   });
 
-  test("what attempts used is shown where it is known", () => {
+  test("the usage of attempts is shown where it is known", () => {
     const usage = { cpuMs: 3_420.5, wallMs: 4_000, maxRssBytes: 50 * 2 ** 20, majorFaults: 0 };
     const fields = /CPU time: +3\.4s\n.*Wall time: +4\.0s\n.*Max memory: +50MiB\n.*Page-ins: +0/s;
     expect(renderTask(aTask({ usage }), page)).toMatch(fields);
@@ -249,7 +250,7 @@ describe("rows", () => {
     expect(renderNode(node, page)).not.toContain("Address");
   });
 
-  test("an explanation tells what waiting can change", () => {
+  test("an explanation shows what waiting can change", () => {
     const row = {
       jobId: "17",
       state: "pending" as const,
@@ -273,7 +274,7 @@ describe("rows", () => {
     `);
   });
 
-  test("an explanation tells what clusters say, and the cheapest change before the hints", () => {
+  test("an explanation shows the answers of clusters, and the cheapest change before the hints", () => {
     const row = {
       jobId: "17",
       state: "pending" as const,
@@ -291,7 +292,7 @@ describe("rows", () => {
           cluster: "red",
           kind: "pulling",
           verdict: "never",
-          reasons: ["no gpu", "1 node, 2 asked"],
+          reasons: ["no gpu", "1 node, 2 requested"],
         },
       ],
       hints: ["ask for less"],
@@ -306,7 +307,7 @@ describe("rows", () => {
       CLUSTER  KIND     WHEN   WHY
       blue     pulling  later  nodes_free > 0: is false
       default  managed  now
-      red      pulling  never  no gpu; or 1 node, 2 asked
+      red      pulling  never  no gpu; or 1 node, 2 requested
 
       Cheapest change: ask for 1 node
 
@@ -318,7 +319,7 @@ describe("rows", () => {
     );
   });
 
-  test("an explanation lists what a job waits for", () => {
+  test("an explanation lists the dependencies of a job", () => {
     const one = { name: "build", met: false, impossible: false };
     const row = {
       jobId: "17",
@@ -326,7 +327,7 @@ describe("rows", () => {
       summary: "it waits for job 12 (build) to succeed",
       reasons: [],
       clusters: [],
-      hints: ["see how it goes on: busbar explain 12"],
+      hints: ["see that job: busbar explain 12"],
       ahead: 0,
       nodes: 2,
       dependencies: [
@@ -342,11 +343,11 @@ describe("rows", () => {
             9.3  sweep  failed   to end      yes
 
       What would help:
-      - see how it goes on: busbar explain 12"
+      - see that job: busbar explain 12"
     `);
   });
 
-  test("what a job depends on is shown as it was written", () => {
+  test("the dependencies of a job are shown as they were written", () => {
     const spec = {
       ...aJob().spec,
       dependsOn: [
@@ -367,7 +368,7 @@ describe("rows", () => {
     expect(renderEvent({ revision: 5, job: aJob() }, page)).toBe("5  job 17  running  train");
   });
 
-  test("an event names who made the change", () => {
+  test("an event names the principal of the change", () => {
     const shown = (given: Partial<JobRow>): string =>
       renderEvent({ revision: 5, job: aJob(given) }, page);
     expect(shown({ state: "pending", submittedBy: "local" })).toBe(
@@ -385,7 +386,7 @@ describe("rows", () => {
     expect(renderEvent({ revision: 5, removed }, page)).toBe("5  node w1  removed  by local");
   });
 
-  test("a server on its usual port needs no flag to be tried", () => {
+  test("a server on its usual port needs no flag in the printed commands", () => {
     const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
     expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");
     const installed = renderListening({ ...usual, command: "busbar" }, page);

@@ -55,7 +55,7 @@ for (const [text, request] of cases) {
   test(text === "" ? "nothing" : text, () => expect(requestText(request)).toBe(text));
 }
 
-test("long ones are cut, in words or not", () => {
+test("long ones are truncated, in words or not", () => {
   const many = Array.from({ length: 60 }, (_, at) => ({ type: `thing${at}` }));
   for (const request of [[many], { many }]) {
     expect(displayWidth(requestText(request))).toBe(200);

@@ -4,12 +4,12 @@ import { describeRequirement } from "../../core/graph/request/requirement.ts";
 import { formatBytes } from "../../lib/units.ts";
 import { cut } from "./page.ts";
 
-/** Columns that a request takes at most; `--output json` has all of it. */
+/** The maximum width of a request; `--output json` has all of it. */
 const WIDTH_MAX = 200;
 
 /**
- * What a job asks of a graph in short words: "1 node with 2 cores and 4GiB memory, spack name=ior,
- * version >= 3.3". What this version cannot read is shown as it came.
+ * The graph request of a job in short words: "1 node with 2 cores and 4GiB memory, spack name=ior, version >= 3.3". A request that this
+ * version cannot parse is shown unchanged.
  */
 export function requestText(request: unknown): string {
   if (request === undefined) return "";
@@ -36,7 +36,7 @@ function describeTree(tree: ResourceRequest): string {
   return [whole, ...requires].join(", ");
 }
 
-/** One slot is a place and adds nothing: what is in it is named instead. */
+/** A single slot adds nothing: its content is named instead. */
 const isOneSlot = ({ type, count, label }: ResourceRequest): boolean =>
   type === "slot" && count === 1 && label === undefined;
 

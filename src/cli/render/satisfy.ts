@@ -12,7 +12,7 @@ const columns: readonly Column<ClusterAnswerRow>[] = [
 
 const yes = (is: boolean): string => (is ? "yes" : "no");
 
-/** One table; of several tasks a section each, and at last what holds for all of them. */
+/** One table; for several tasks a section each, and at last the result for all of them. */
 export function renderSatisfy(row: SatisfyRow, page: TerminalPage): string {
   const { tasks, selection } = row;
   const [first] = tasks;
@@ -32,7 +32,7 @@ function summaryOf({ tasks, ever, now, oneAfterOther }: SatisfyRow): string {
   const all =
     now.length === ever.length ? can : `${can} (now: ${now.map(clean).join(", ") || "none"})`;
   if (oneAfterOther.length === 0) return all;
-  return `${all}\none after the other, because they do not fit at once: ${oneAfterOther.map(clean).join(", ")}`;
+  return `${all}\none after the other, because not all fit at once: ${oneAfterOther.map(clean).join(", ")}`;
 }
 
 function describeSelection({ strategy, chosen, ranked, dropped }: SelectionRow): string {

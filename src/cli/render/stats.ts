@@ -7,7 +7,7 @@ import { cpuTime, elapsed, usage } from "./values.ts";
 
 /** Empty: nodes have begun none by themselves. */
 const aheadText = ({ heldBegun, heldReturned }: StatsRow): string =>
-  heldBegun + heldReturned === 0 ? "" : `${heldBegun} begun by nodes, ${heldReturned} given back`;
+  heldBegun + heldReturned === 0 ? "" : `${heldBegun} started by nodes, ${heldReturned} returned`;
 
 export function renderStats(stats: StatsRow, server: string, page: TerminalPage): string {
   const resources = Object.keys(stats.capacity)

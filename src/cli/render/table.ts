@@ -6,25 +6,25 @@ export interface Column<Row> {
   /** Only shown by `--output wide` and `csv`. */
   readonly isWide?: true;
   value(row: Row): string;
-  /** For programs, where a text for people says less: a moment instead of "3h ago". */
+  /** For programs, where the text for people has less information: a time instead of "3h ago". */
   csv?(row: Row): string;
   style?(row: Row): Style | undefined;
 }
 
 /** How rows of one kind are shown: in tables, as CSV, and by name. */
 export interface RowKind<Row> {
-  /** "jobs": the key in JSON, and what "no jobs" calls them. */
+  /** "jobs": the key in JSON, and the noun in "no jobs". */
   readonly plural: string;
   columns(page: TerminalPage): readonly Column<Row>[];
-  /** What commands call one by. */
+  /** The name that commands accept. */
   name(row: Row): string;
 }
 
 const GAP = "  ";
-/** Below this a column tells nothing; the terminal then wraps instead. */
+/** Below this a column is useless; the terminal then wraps instead. */
 const COLUMN_WIDTH_MIN = 4;
 
-/** Columns in which no row has anything are left out, unless there are no rows at all. */
+/** Empty columns are left out, unless there are no rows at all. */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -65,7 +65,7 @@ export function renderTable<Row>(
   return [head, ...body].join("\n");
 }
 
-/** Takes from the widest column until everything fits. */
+/** Shrinks the widest column until everything fits. */
 function fitWidths(natural: readonly number[], page: number | undefined): number[] {
   const widths = [...natural];
   if (page === undefined) return widths;

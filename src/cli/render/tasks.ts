@@ -62,7 +62,7 @@ export const renderTasks = (tasks: readonly TaskRow[], page: TerminalPage): stri
 const shareText = ({ share }: TaskRow): string =>
   share === undefined ? "" : `${share.wattSeconds} Ws`;
 
-/** The signal's name tells more than the code a shell would make of it. */
+/** The signal's name is clearer than the code that a shell would return. */
 const exit = (row: { readonly exitCode?: number; readonly signal?: string }): string =>
   row.signal ?? (row.exitCode === undefined ? "" : String(row.exitCode));
 

@@ -3,15 +3,15 @@ import { placesSections } from "./explanation.ts";
 import { clean, type TerminalPage, paint } from "./page.ts";
 
 /**
- * One job that was tried: where its tasks would go, how many would wait, and why. `isAllowed`: it
- * would be accepted though no registered node or cluster can run it.
+ * One tried job: the nodes of its tasks, how many would be pending, and why. `isAllowed`: it would be accepted though no registered node or
+ * cluster can run it.
  */
 export function renderTrial(row: TrialRow, isAllowed: boolean, page: TerminalPage): string {
   const lines = [
     `${paint(clean(row.name), "bold", page)}: ${count(row.tasks)}`,
     ...(row.possible || isAllowed ? outlook(row) : [refusal(page)]).map((line) => `  ${line}`),
   ];
-  // Those that could take a task are full with the tasks above, which go first.
+  // The nodes that could run a task are full with the tasks above, which go first.
   const places = { ...row, clusters: row.clusters.filter(({ verdict }) => verdict !== "now") };
   return [lines.join("\n"), ...placesSections(places, undefined, page)].join("\n\n");
 }
@@ -39,11 +39,11 @@ function outlook(row: TrialRow): readonly string[] {
   ];
 }
 
-/** Undefined: the reasons of nodes and clusters say it. */
+/** Undefined: the reasons of nodes and clusters are sufficient. */
 function whyWaiting({ possible, reason, clusters }: TrialRow): string | undefined {
   if (!possible) return "no registered node or cluster can run this job";
   const isRoomNow = clusters.some(({ verdict }) => verdict === "now");
-  return reason ?? (isRoomNow ? "there is room only for those that go first" : undefined);
+  return reason ?? (isRoomNow ? "there is free capacity only for tasks that go first" : undefined);
 }
 
 const count = (tasks: number): string => (tasks === 1 ? "1 task" : `${tasks} tasks`);

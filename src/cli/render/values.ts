@@ -3,11 +3,11 @@ import type { ProgressRow, UsageRow } from "../rows.ts";
 import type { Style } from "./page.ts";
 import type { Column } from "./table.ts";
 
-/** How long ago, in the one unit that matters: "now", "42s ago", "3h ago". */
+/** The age in its largest unit: "now", "42s ago", "3h ago". */
 export function ago(thenMs: number | undefined, nowMs: number): string {
   if (thenMs === undefined) return "";
   const ms = nowMs - thenMs;
-  // Clocks of two machines differ by a little; that is no news from the future.
+  // Clocks of two machines differ a little; a time slightly in the future counts as now.
   if (ms < 1_000) return ms > -5_000 ? "now" : `in ${roughly(-ms)}`;
   return `${roughly(ms)} ago`;
 }
@@ -19,7 +19,7 @@ function roughly(ms: number): string {
   return `${Math.floor(ms / 86_400_000)}d`;
 }
 
-/** A time span with two digits that matter: "12ms", "3.4s", "1m05s", "2h13m", "3d04h". */
+/** A time span with two significant digits: "12ms", "3.4s", "1m05s", "2h13m", "3d04h". */
 export function elapsed(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`;
   const seconds = ms / 1_000;
@@ -51,7 +51,7 @@ export const cpuTime = ({ usage }: { readonly usage?: UsageRow }): string =>
 export const maxMemory = ({ usage }: { readonly usage?: UsageRow }): string =>
   usage?.maxRssBytes === undefined ? "" : formatBytes(usage.maxRssBytes);
 
-/** "40 %", "40 % step 3"; empty: nothing was reported. */
+/** "40 %", "40 % step 3"; empty: none was reported. */
 export const progressText = ({ progress }: { readonly progress?: ProgressRow }): string =>
   progress === undefined ? "" : `${progress.percent} % ${progress.message ?? ""}`.trimEnd();
 
@@ -63,11 +63,11 @@ export const usageFields = (row: { readonly usage?: UsageRow }): [string, string
   ["Page-ins", row.usage?.majorFaults === undefined ? "" : String(row.usage.majorFaults)],
 ];
 
-/** A moment for people who compare it with a log: "2026-03-01 12:00:05Z". */
+/** A time for people who compare it with a log: "2026-03-01 12:00:05Z". */
 export const moment = (ms: number): string =>
   `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
 
-/** For people how long ago, for programs when: "2026-03-01T12:00:05.000Z". */
+/** For people the age, for programs the time: "2026-03-01T12:00:05.000Z". */
 export const momentColumn = <Row>(
   title: string,
   at: (row: Row) => number | undefined,
@@ -121,7 +121,7 @@ export const resources = (amounts: Readonly<Record<string, number>>): string =>
     .map(([name, value]) => `${name} ${amount(name, value)}`)
     .join(", ");
 
-/** "1.5/8": used of what there is; empty when there is none. */
+/** "1.5/8": used of total; empty when there is none. */
 export function usage(
   name: string,
   row: {

@@ -6,12 +6,12 @@ const PROGRESS_MS = 500;
 
 export function declareBackup(command: Command, shell: Shell): void {
   command
-    .argument("<file>", "where to write it; it must not be there yet")
+    .argument("<file>", "file to write; it must not exist")
     .addHelpText(
       "after",
       `
-The server goes on meanwhile. Every row of the file is read back and checked before it gets its
-name. It has the hashes of credentials, and the commands and environments of all jobs.
+The server continues meanwhile. Every row of the file is read back and checked before the file gets its
+name. It contains hashes of credentials, and the commands and environments of all jobs.
 
 Examples:
   busbar backup monday.backup
@@ -33,7 +33,7 @@ async function backUp(session: Session, file: string): Promise<Answer> {
   return { json: saved, text: () => text };
 }
 
-/** What comes in, with how much that is on a terminal. */
+/** Passes the bytes on; on a terminal it shows how many. */
 async function* receive(
   { context }: Session,
   parts: AsyncIterable<{ readonly data: Uint8Array }>,

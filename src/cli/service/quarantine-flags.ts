@@ -16,7 +16,7 @@ export function addQuarantineFlags(command: Command): void {
     .addOption(
       new Option(
         "--quarantine-after <jobs>",
-        "give a node no tasks when this many jobs in a row fail there at once (0: never)",
+        "quarantine a node when this many jobs in a row fail there at once (0: never)",
       )
         .argParser(wholeNumber("--quarantine-after", { min: 0, max: limits.suspectJobsPerNodeMax }))
         .default(limits.quarantineJobs),
@@ -24,7 +24,7 @@ export function addQuarantineFlags(command: Command): void {
     .addOption(
       new Option(
         "--quarantine-quick <duration>",
-        "a task that fails sooner after its start fails at once",
+        "a failure within this time of the start counts as at once",
       )
         .argParser(duration("--quarantine-quick"))
         .default(limits.quickFailureMs, formatDuration(limits.quickFailureMs)),
@@ -32,7 +32,7 @@ export function addQuarantineFlags(command: Command): void {
     .addOption(
       new Option(
         "--quarantine-for <duration>",
-        "then try one task there; each that fails at once, too, doubles the wait",
+        "then try one task there; each that also fails at once doubles this time",
       )
         .argParser(duration("--quarantine-for"))
         .default(limits.quarantineMs, formatDuration(limits.quarantineMs)),
@@ -43,7 +43,7 @@ export function addQuarantineFlags(command: Command): void {
 export function checkQuarantine(flags: QuarantineFlags): void {
   const { quarantineAfter: jobs, quarantineQuick: quickMs, quarantineFor: firstMs } = flags;
   if (jobs === 1) {
-    throw invalid("--quarantine-after", "one job alone says nothing of a node; write 2 or more");
+    throw invalid("--quarantine-after", "one job alone is no sign of a bad node; write 2 or more");
   }
   if (quickMs > firstMs) {
     const first = formatDuration(firstMs);

@@ -11,12 +11,15 @@ interface RecoverFlags {
 export function declareRecover(command: Command, shell: Shell): void {
   command
     .option("--data <dir>", "look at the data here", notEmpty("--data"), "./busbar-data")
-    .option("--accept-loss", "go on with what is there; the old files are kept beside it")
+    .option(
+      "--accept-loss",
+      "continue with the data that is left; the old files are kept beside it",
+    )
     .addHelpText(
       "after",
       `
-Says what is there of a data directory that the server refuses, and what is lost. Changes nothing
-without --accept-loss. Job ids and revisions that were given out are never given out again.
+Shows what is left of a data directory that the server refuses, and what is lost. Changes nothing
+without --accept-loss. Job ids and revisions that were used are never used again.
 
 Examples:
   busbar recover --data /var/lib/busbar
@@ -49,9 +52,14 @@ function describe(found: Recovery): string[] {
   if (orphanTasks > 0) lines.push(`Dropped:  ${count(orphanTasks, "task")} whose job is lost`);
   for (const problem of problems) lines.push(`          ${problem}`);
   const { revision, lastId } = found.goesOnAfter;
-  lines.push(`Goes on:  after job ${lastId} and revision ${revision}`);
+  lines.push(`Resumes:  after job ${lastId} and revision ${revision}`);
   if (keptIn !== undefined) return [...lines, `Accepted: the old files are in ${keptIn}`];
-  return [...lines, "", `Why: ${wrong}`, "Add --accept-loss to go on with what is there."];
+  return [
+    ...lines,
+    "",
+    `Why: ${wrong}`,
+    "Add --accept-loss to continue with the data that is left.",
+  ];
 }
 
 const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;

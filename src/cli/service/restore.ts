@@ -12,13 +12,17 @@ export function declareRestore(command: Command, shell: Shell): void {
   command
     .argument("<file>", "a backup")
     .option("--data <dir>", "make the data directory here", notEmpty("--data"), "./busbar-data")
-    .option("--replaces <dir>", "go on after the ids of this one", notEmpty("--replaces"))
+    .option(
+      "--replaces <dir>",
+      "continue after the ids of this data directory",
+      notEmpty("--replaces"),
+    )
     .addHelpText(
       "after",
       `
 Checks every row of the backup first. The directory must be empty or missing. With --replaces the
-record in the old data directory says which ids were given out after the backup; without it ids go
-on far above those of the backup. Tasks that agents still run and the backup does not know are
+record in the old data directory says which ids were used after the backup; without it ids continue
+far above those of the backup. Tasks that agents still run and that are not in the backup are
 stopped when their agents come back.
 
 Example:
@@ -35,10 +39,10 @@ const toAnswer = (restored: Restored): Answer => ({
   json: restored,
   text() {
     const { directory, revision, rows, goesOnAfter, isExact } = restored;
-    const known = isExact ? "" : " (what was given out after the backup is not known)";
+    const known = isExact ? "" : " (ids used after the backup are not known)";
     return [
       `Restored ${rows} rows of revision ${revision} into ${directory}.`,
-      `Goes on after job ${goesOnAfter.lastId} and revision ${goesOnAfter.revision}${known}.`,
+      `Continues after job ${goesOnAfter.lastId} and revision ${goesOnAfter.revision}${known}.`,
     ].join("\n");
   },
 });

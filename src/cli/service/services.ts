@@ -57,7 +57,7 @@ export function declareUp(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Runs until Ctrl-C. Tasks that run then go on, and are found again by the next \`busbar up\`.
+Runs until Ctrl-C. Running tasks continue, and the next \`busbar up\` finds them again.
 
 Examples:
   busbar up
@@ -85,7 +85,7 @@ export function declareServer(command: Command, shell: Shell): void {
     );
 }
 
-/** As they are written: the options of a strategy are in a file. */
+/** As written: the options of a strategy are in a file. */
 type ServerOptions<Flags extends ServerFlags> = Omit<
   Flags,
   "select" | "rainbow" | "goSchedule" | "nexus" | "rik" | "linkTimes"
@@ -159,7 +159,7 @@ async function toServerFlags<Flags extends ServerFlags>(
   };
 }
 
-/** Until there are users and certificates, whoever reaches these ports may do everything. */
+/** Until there are users and certificates, anyone who reaches these ports may do everything. */
 function checkListen({
   http,
   grpc,
@@ -177,8 +177,8 @@ function checkListen({
     if (isLoopback(parseAddress(at, flag).host)) continue;
     throw invalid(
       flag,
-      `at ${at} others could run any command here: there are no users and no encryption yet; ` +
-        "listen on 127.0.0.1 and let others come through a tunnel (ssh -L), or allow it with " +
+      `at ${at} other machines could run any command here: there are no users and no encryption yet; ` +
+        "listen on 127.0.0.1 and connect through a tunnel (ssh -L), or allow it with " +
         "--insecure-listen",
     );
   }
@@ -186,12 +186,12 @@ function checkListen({
 
 function checkSeed(policy: string, seed: number | undefined): void {
   if (seed === undefined || policy === "random") return;
-  throw invalid("--policy-seed", `nothing is drawn with --policy ${policy}; add --policy random`);
+  throw invalid("--policy-seed", `--policy ${policy} is not random; add --policy random`);
 }
 
 function addServerFlags(command: Command): void {
   command
-    .option("--data <dir>", "keep the data here", notEmpty("--data"), "./busbar-data")
+    .option("--data <dir>", "store the data here", notEmpty("--data"), "./busbar-data")
     .option(
       "--http <address>",
       "serve REST and its docs here",
@@ -201,17 +201,17 @@ function addServerFlags(command: Command): void {
     .option("--grpc <address>", "serve gRPC here", address("--grpc"), SERVER_DEFAULT)
     .option(
       "--insecure-listen",
-      "let --http and --grpc be reached from other machines: whoever can may run anything here",
+      "allow other machines to reach --http and --grpc: each of them can run any command here",
     )
     .option(
       "--host-name <name>",
-      "answer REST requests to this name or address too (may be given several times)",
+      "also answer REST requests to this host name or address (repeatable)",
       collecting(hostName),
     )
     .addOption(
       new Option(
         "--node-lost-after <duration>",
-        "run a node's tasks elsewhere when it is gone this long",
+        "run a node's tasks elsewhere when it is disconnected for this long",
       )
         .argParser(atLeastASecond("--node-lost-after"))
         .default(limits.nodeLostAfterMs, formatDuration(limits.nodeLostAfterMs)),
@@ -227,7 +227,10 @@ function addServerFlags(command: Command): void {
         .default(limits.finishedAgeMsMax, formatDuration(limits.finishedAgeMsMax)),
     )
     .addOption(
-      new Option("--policy <name>", "place tasks far apart, close together, in turn, or anywhere")
+      new Option(
+        "--policy <name>",
+        "place tasks far apart, close together, on nodes in turn, or at random",
+      )
         .choices(nodePolicies)
         .default("spread")
         .argParser(oneOf("--policy", nodePolicies)),
@@ -235,7 +238,7 @@ function addServerFlags(command: Command): void {
     .addOption(
       new Option(
         "--policy-seed <number>",
-        "with --policy random: place the same submissions alike (default: one of its own, in the log)",
+        "with --policy random: repeat the same choices (default: a new seed, which the log shows)",
       ).argParser(wholeNumber("--policy-seed", { min: 0, max: 2 ** 32 - 1 })),
     );
   addQuarantineFlags(command);
@@ -249,17 +252,17 @@ function addServerFlags(command: Command): void {
   command
     .option(
       "--rainbow-secret-file <file>",
-      "clients of rainbow register clusters with the secret in this file",
+      "rainbow clients register clusters with the secret in this file",
       notEmpty("--rainbow-secret-file"),
     )
     .option(
       "--rainbow-global-token-file <file>",
-      "and submit to every cluster with the token in this one (default: there is none)",
+      "and submit to every cluster with the token in this file (default: none)",
       notEmpty("--rainbow-global-token-file"),
     )
     .option(
       "--rainbow-visibility <duration>",
-      "hide jobs that one receiver was shown from others for this time (default: shown to all)",
+      "after a job is shown to one receiver, hide it from others for this long (default: show to all)",
       duration("--rainbow-visibility"),
     )
     .addOption(logLevelFlag());
@@ -268,8 +271,8 @@ function addServerFlags(command: Command): void {
 export const launcherFlag = (): Option =>
   new Option(
     "--launcher <kind>",
-    "start processes by helpers in C, by helpers in Perl, or by forking the agent itself; " +
-      "where one cannot be used, the next is",
+    "start processes with helpers in C, with helpers in Perl, or by forking the agent; " +
+      "if one cannot be used, the next one is",
   )
     .choices(launcherKinds)
     .default("native")
@@ -278,7 +281,7 @@ export const launcherFlag = (): Option =>
 export const taskEnvFlag = ({ env }: Context): Option =>
   new Option(
     "--task-env <key=value>",
-    "give every task this variable; KEY alone takes the agent's own (repeatable)",
+    "set this variable for every task; KEY alone takes the agent's value (repeatable)",
   )
     .default({}, "none")
     .argParser(envVariable("--task-env", env));
@@ -308,7 +311,7 @@ const atLeastASecond =
   (text: string): number => {
     const ms = duration(flag)(text);
     if (ms >= 1_000) return ms;
-    throw invalid(flag, `"${text}" is too short; a node must get a second to come back`);
+    throw invalid(flag, `"${text}" is too short; a node needs at least a second to reconnect`);
   };
 
 export const nodeName =
@@ -318,7 +321,7 @@ export const nodeName =
     throw invalid(flag, `"${text}" is not a name of letters, digits, ".", "-" and "_"`);
   };
 
-/** The machine's own name, as far as it can be a node's. */
+/** The machine's host name, as far as it is a valid node name. */
 export function nodeNameOf({ hostname }: Pick<Context, "hostname">): string {
   const name = hostname.replaceAll(/[^\w.-]/g, "-").replace(/^[.-]+/, "");
   return name === "" ? "local" : name.slice(0, limits.nameLengthMax);

@@ -3,7 +3,7 @@ import { invalid } from "../../lib/errors.ts";
 import type { TlsPaths } from "../context.ts";
 import { notEmpty } from "../flags.ts";
 
-/** `--rainbow-cert` and its like, for one flag that opens a port. */
+/** `--rainbow-cert` and the like, for one flag that opens a port. */
 export function addTlsFlags(
   command: Command,
   flag: string,
@@ -28,7 +28,7 @@ export function tlsOf(
   return { cert, key, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Flags that say more of `flag` must not be given without it. */
+/** Flags that refine `flag` must not be given without it. */
 export function checkAlone(flag: string, others: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(others)) {
     if (value === undefined) continue;

@@ -1,12 +1,12 @@
 import { invalid } from "../../lib/errors.ts";
 
-/** What systemd is to run. */
+/** The part of Busbar that a unit runs. */
 export type UnitPart = "server" | "agent";
 
 export interface UnitOptions {
   /** The absolute path of the busbar command. */
   readonly program: string;
-  /** Whose processes tasks are; the server has a user of its own that systemd makes. */
+  /** The user of tasks; the server has its own user, which systemd makes. */
   readonly user: string | undefined;
   /** Flags of `busbar server` or `busbar agent`. */
   readonly flags: readonly string[];
@@ -17,11 +17,13 @@ export const unitNameOf = (part: UnitPart): string => `busbar-${part}.service`;
 /** The unit file. The server is confined; an agent's tasks may do what their user may. */
 export function unitText(part: UnitPart, { program, user, flags }: UnitOptions): string {
   const data = part === "server" ? "busbar" : "busbar-agent";
-  const own = flags.some((flag) => flag === "--data" || flag.startsWith("--data="))
-    ? []
-    : ["--data", `/var/lib/${data}`];
+  const has = (name: string): boolean =>
+    flags.some((flag) => flag === name || flag.startsWith(`${name}=`));
+  const own = has("--data") ? [] : ["--data", `/var/lib/${data}`];
+  const hasGroup = part === "agent" && !has("--cgroup");
+  if (hasGroup) own.push("--cgroup", TASK_GROUP);
   const command = [program, part, ...own, ...flags].map(quote).join(" ");
-  const lines = part === "server" ? SERVER : [`User=${checkedUser(user)}`, ...AGENT];
+  const lines = part === "server" ? SERVER : agentLines(checkedUser(user), hasGroup);
   return `# Made by \`busbar service install ${part}\`, which \`busbar service uninstall ${part}\` undoes.
 [Unit]
 Description=Busbar ${part}
@@ -42,7 +44,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** It needs its data, its ports and its own code, which it compiles as it runs. */
+/** It needs its data, its ports and its own code, which V8 compiles at run time. */
 const SERVER: readonly string[] = [
   "DynamicUser=yes",
   "UMask=0077",
@@ -73,14 +75,16 @@ const SERVER: readonly string[] = [
   "SystemCallErrorNumber=EPERM",
 ];
 
+/** Of the slice of the agent's unit, where the groups of tasks are. */
+const SLICE_GROUP = "/sys/fs/cgroup/busbar.slice";
+const TASK_GROUP = `${SLICE_GROUP}/tasks`;
+
 /** Restrictions here would restrict tasks, too. */
-const AGENT: readonly string[] = [
+const agentLines = (user: string, hasGroup: boolean): readonly string[] => [
+  `User=${user}`,
   "# Tasks go on while the agent restarts; the next one finds them.",
   "KillMode=process",
-  "# The agent may make control groups below its own, and give them limits.",
-  "Delegate=yes",
-  "# From systemd 254 on; older versions ignore it, and the agent moves aside by itself.",
-  "DelegateSubgroup=busbar-agent",
+  ...(hasGroup ? groupLines(user) : ["Delegate=yes"]),
   "LimitNOFILE=65536",
   "OOMPolicy=continue",
   "NoNewPrivileges=no",
@@ -89,13 +93,21 @@ const AGENT: readonly string[] = [
   "ProtectKernelModules=yes",
 ];
 
+/** Of a machine without control groups of version 2 nothing of this is there, and the agent says so. */
+const groupLines = (user: string): readonly string[] => [
+  "# Tasks have control groups beside that of the agent: in one with groups of tasks in it systemd could not start it again.",
+  "Slice=busbar.slice",
+  "Delegate=cpu memory pids",
+  `ExecStartPre=-+/bin/sh -ec "cd ${SLICE_GROUP} && mkdir -p tasks && chown ${user} cgroup.procs tasks tasks/cgroup.procs tasks/cgroup.subtree_control"`,
+];
+
 function checkedUser(user: string | undefined): string {
   if (user === undefined) throw invalid("--user", "is missing: tasks run as this user");
   if (/^[a-z_][a-z0-9_-]{0,30}$/.test(user)) return user;
   throw invalid("--user", `"${user}" is not the name of a user`);
 }
 
-/** As systemd reads words: quoted where they hold spaces or quotes, "%" and "$" as they are. */
+/** Words as systemd parses them: quoted if they contain spaces or quotes, "%" and "$" escaped. */
 function quote(word: string): string {
   if (/[\0\n]/.test(word)) throw invalid("flags", "must be texts of one line");
   const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");

@@ -15,7 +15,7 @@ interface ApplyFlags extends JobFlags, ConditionFlags {
   readonly failuresMax?: number;
 }
 
-/** What is not said of the template: all else must be in the file if there is one. */
+/** Flags that are not part of the template: with a file, everything else must be in it. */
 const BESIDE_FILE: readonly string[] = [
   "file",
   "replicas",
@@ -28,9 +28,9 @@ const BESIDE_FILE: readonly string[] = [
 ];
 
 const HELP = `
-The command, or the one job of --file, is the template. Another template replaces the instances
-one by one, and stops when new ones fail; the same one again starts those anew that ended for good.
-What is not given stays as it is.
+The command, or the one job in --file, is the template. A changed template replaces the instances
+one by one, and stops when new ones fail; the same template again restarts instances that ended for good.
+Settings that are not given stay as they are.
 
 Examples:
   busbar services apply web --replicas 3 --cpu 0.5 -- ./serve --port 8080
@@ -40,14 +40,14 @@ Examples:
 export function declareApply(services: Command, shell: Shell): void {
   const apply = services
     .command("apply")
-    .description("Create a service, or change what is given of it.")
+    .description("Create a service, or change the given settings of it.")
     .argument("<name>", "the service")
     .argument("[command...]", "what an instance runs, after --");
   addIfRevision(apply)
     .option("--file <file>", 'read the template from this job file ("-": standard input)')
     .option(
       "--replicas <n>",
-      "how many instances there are to be (default: as it was, or 0)",
+      "number of instances (default: unchanged, or 0)",
       wholeNumber("--replicas", { min: 0, max: limits.replicasMax }),
     )
     .option(
@@ -57,7 +57,7 @@ export function declareApply(services: Command, shell: Shell): void {
     )
     .option(
       "--min-ready <duration>",
-      "a new instance must have been running for this long (default: 5s)",
+      "a new instance counts as ready after running for this long (default: 5s)",
       duration("--min-ready"),
     )
     .option(
@@ -94,7 +94,10 @@ async function applyService(
   );
 }
 
-/** Undefined: it stays as it is. */
+const asFlag = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Undefined: it stays unchanged. */
 async function readTemplate(
   session: Session,
   words: readonly string[],
@@ -105,7 +108,7 @@ async function readTemplate(
     if (words.length > 0) throw invalid("--file", "cannot be combined with a command");
     const [other] = others;
     if (other !== undefined) {
-      throw invalid("--file", `cannot be combined with flags of a job, like that for ${other}`);
+      throw invalid("--file", `cannot be combined with flags of a job, like ${asFlag(other)}`);
     }
     checkStdin(flags);
     const text = await session.context.readInput(flags.file, limits.messageBytesMax);

@@ -43,7 +43,7 @@ function wanted({ replicas, instances = replicas, state }: ServiceRow): string {
   return instances > replicas ? `${replicas}+${instances - replicas}` : String(replicas);
 }
 
-/** "rolling 1/3": how many have the new template. */
+/** "rolling 1/3": the number of instances with the new template. */
 const rollout = ({ state, updated = 0, instances = 0 }: ServiceRow): string =>
   state === "rolling" || state === "stopped" ? `${state} ${updated}/${instances}` : state;
 

@@ -39,7 +39,7 @@ describe("services", () => {
     });
   });
 
-  test("a command or a file is the template; without either it stays as it is", async () => {
+  test("a command or a file is the template; without either it stays unchanged", async () => {
     expect(
       await json(
         "services",

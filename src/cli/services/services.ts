@@ -48,7 +48,7 @@ export function declareScale(command: Command, shell: Shell): void {
   const most = { min: 0, max: limits.replicasMax };
   addIfRevision(command)
     .argument("<service>", "the service")
-    .argument("<n>", "how many instances there are to be", wholeNumber("<n>", most))
+    .argument("<n>", "number of instances", wholeNumber("<n>", most))
     .addHelpText("after", "\nExamples:\n  busbar scale web 5\n  busbar scale web 0")
     .action((name: string, replicas: number, { ifRevision }: ConditionFlags) =>
       shell.run(command, async (session) => {
@@ -63,12 +63,12 @@ interface RollbackFlags extends ConditionFlags {
 }
 
 function declareRollback(command: Command, shell: Shell): void {
-  const rollback = command.command("rollback").description("Go back to the former template.");
+  const rollback = command.command("rollback").description("Roll back to the previous template.");
   addIfRevision(rollback)
     .argument("<name>", "the service")
     .option(
       "--to <generation>",
-      "to this one (default: the one that was rolled out before)",
+      "to this generation (default: the previous one)",
       wholeNumber("--to", { min: 1, max: 2 ** 31 }),
     )
     .action((name: string, { to: generation, ifRevision }: RollbackFlags) =>
@@ -86,10 +86,10 @@ interface RemoveFlags extends ConditionFlags {
 function declareRemove(command: Command, shell: Shell): void {
   const remove = command
     .command("remove")
-    .description("End all instances of a service, which goes with the last; or some by name.");
+    .description("End all instances of a service and remove it; or end some instances by name.");
   addIfRevision(remove)
     .argument("<name>", "the service")
-    .argument("[instances...]", "only these; counted ones are replaced")
+    .argument("[instances...]", "only these instances; counted ones are replaced")
     .option("--reason <text>", "say why, shown beside the jobs")
     .action((name: string, names: readonly string[], flags: RemoveFlags) =>
       shell.run(remove, async (session) => {
@@ -105,9 +105,7 @@ function declareRemove(command: Command, shell: Shell): void {
 }
 
 function declareInstances(command: Command, shell: Shell): void {
-  const add = command
-    .command("add")
-    .description("Add instances by name, beside those that are counted.");
+  const add = command.command("add").description("Add named instances, beside the counted ones.");
   add
     .argument("<name>", "the service")
     .argument("<instances...>", "their names")
@@ -136,7 +134,7 @@ async function readServices(session: Session) {
   return { rows, revision };
 }
 
-/** What follows from instances is in no event of a service. */
+/** Events of a service lack the fields that follow from its instances. */
 const watchServices = (session: Session): Promise<number> =>
   watchList(session, {
     kind: SERVICES,

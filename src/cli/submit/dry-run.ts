@@ -3,7 +3,7 @@ import { renderTrial } from "../render/trial.ts";
 import type { Answer, Session } from "../session.ts";
 import { type Input, unnumbered } from "./submit-input.ts";
 
-/** What would become of jobs if they were submitted now. Changes nothing. */
+/** The outcome of jobs if they were submitted now. Changes nothing. */
 export async function dryRun(session: Session, input: Input): Promise<Answer> {
   const client = await session.client();
   const { jobs, revision } = await unnumbered(input, () => client.tryJobs({ ask: askOf(input) }));

@@ -25,22 +25,23 @@ export function addDependencyFlags(command: Command): void {
   command
     .optionsGroup("When to run:")
     .option("--after-ok <jobs>", AFTER("have succeeded"), jobs("--after-ok"))
-    .option("--after-any <jobs>", AFTER("have ended, however"), jobs("--after-any"))
+    .option("--after-any <jobs>", AFTER("have ended in any way"), jobs("--after-any"))
     .option("--after-not-ok <jobs>", AFTER("have ended without success"), jobs("--after-not-ok"))
     .option("--after <jobs>", AFTER("have started"), jobs("--after"))
     .option(
       "--after-at-least <n>",
-      "n of these jobs are enough (default: all)",
+      "start when n of these jobs meet it (default: all)",
       wholeNumber("--after-at-least", LEAST),
     )
     .option(
       "--singleton <name>",
-      "after all earlier jobs with this singleton have ended",
+      "start when all earlier jobs with this singleton have ended",
       notEmpty("--singleton"),
     );
 }
 
-const AFTER = (what: string): string => `when jobs, by name or id, ${what}; a,b (repeatable)`;
+const AFTER = (what: string): string =>
+  `start when these jobs, by name or id, ${what}; a,b (repeatable)`;
 
 /** "build,17.3", or the flag several times. */
 const jobs = (flag: string) =>
@@ -69,8 +70,8 @@ export function dependenciesOf(flags: DependencyFlags): Dependency[] {
 export const DEPENDENCY_KEYS = ["afterok", "afterany", "afternotok", "after", "singleton"] as const;
 
 /**
- * In a file: a name, a list of names, or maps like {afterany: [a, b]}, {afterok: [a, b, c], atLeast:
- * 2} and {singleton: x}, alone or in a list. Names that stand alone must succeed.
+ * In a file: a name, a list of names, or maps like {afterany: [a, b]}, {afterok: [a, b, c], atLeast: 2} and {singleton: x}, alone or in a
+ * list. Jobs that are named alone must succeed.
  */
 export function readDependencies(value: Value): Dependency[] {
   if (value.kind !== "list") return readLine(value);

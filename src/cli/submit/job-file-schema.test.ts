@@ -5,7 +5,7 @@ import { parseAllDocuments } from "yaml";
 import { parseJobFile } from "./job-file.ts";
 import { jobFileSchema } from "./job-file-schema.ts";
 
-// As an editor does it: the file as plain data, and a validator that knows nothing of Busbar.
+// Like an editor: the file as plain data, and a validator that knows nothing of Busbar.
 const validator = Compile(jobFileSchema() as never);
 const isValid = (content: string): boolean =>
   parseAllDocuments(content).every((document) => validator.Check(document.toJS() as unknown));
@@ -34,6 +34,14 @@ const RIGHT: readonly (readonly [name: string, content: string])[] = [
   ["numbers as texts", "command: [sleep, 1]\nenv: { A: 1 }\nlabels: { rack: 7 }\narray: 3"],
   ["sizes and durations", "script: a\noutputLimit: 1MiB\nkillGrace: 0\nqueueDeadline: 2d\n"],
   ["placement and selection", "script: a\nplacement: { cluster: b }\nselect: { strategy: random }"],
+  [
+    "terms of a service",
+    "command: [a]\nservice: { restart: on-failure, backoff: 2s, resetAfter: 10m }\n",
+  ],
+  [
+    "containers",
+    "containers: [{ name: a, image: 'oci:/a:1', env: { PORT: 8080 }, command: [x, 1] }]\n",
+  ],
   ["a request", "script: a\nrequest: [[{ type: node, with: [{ type: core, count: 2 }] }]]\n"],
 ];
 const WRONG: readonly (readonly [name: string, content: string])[] = [
@@ -42,6 +50,7 @@ const WRONG: readonly (readonly [name: string, content: string])[] = [
   ["two things to run", "command: [a]\nscript: b\n"],
   ["a duration without a unit", "command: [a]\ntimeLimit: 5\n"],
   ["too much niceness", "command: [a]\nnice: 20\n"],
+  ["a duration as the wire has it", "command: [a]\nservice: { backoffMs: 2000 }\n"],
   ["retries below 0", "command: [a]\nretries: -1\n"],
   ["a command as a text", "command: sleep 1\n"],
   ["an unknown kind of dependency", "command: [a]\ndependsOn: { afterall: b }\n"],
@@ -54,7 +63,7 @@ for (const [name, content] of RIGHT) {
   });
 }
 for (const [name, content] of WRONG) {
-  test(`refuses ${name}, as submit does`, () => {
+  test(`rejects ${name}, as submit does`, () => {
     expect([isValid(content), isAccepted(content)]).toEqual([false, false]);
   });
 }

@@ -7,7 +7,7 @@ import { type DescField, fileKey } from "../yaml/yaml-message.ts";
 import { BEGIN_PATTERN } from "./flags/begin-flag.ts";
 import { DEPENDENCY_KEYS } from "./job-dependencies.ts";
 
-/** A scalar of YAML is read as the text it was written as: 1.10, yes and 0644 are names, too. */
+/** A scalar of YAML is read as its original text: 1.10, yes and 0644 are names too. */
 const SCALAR = { type: ["string", "number", "boolean"] } as const;
 const DURATION = { anyOf: [{ type: "string", pattern: DURATION_PATTERN }, { const: 0 }] };
 const SIZE = {
@@ -31,7 +31,7 @@ const DEPENDENCY = {
   ],
 };
 
-/** What people write in another form than the wire has (FORMS in job-file.ts reads it). */
+/** Values that people write in another form than the wire (FORMS in job-file.ts reads them). */
 const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
   resources: ({ propertyNames }) => ({
     type: "object",
@@ -61,7 +61,7 @@ const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
 
 const requiring = (name: string): JsonSchema => ({ required: [name] });
 const COMMANDS = ["command", "script"].map(requiring);
-/** A job that has one of these needs no command. */
+/** A job with one of these needs no command. */
 const WITHOUT_COMMAND = ["energy", "image", "containers"].map(requiring);
 
 /** The JSON Schema of files of jobs, from the .proto files, their comments and the core's rules. */
@@ -96,19 +96,42 @@ export function jobFileSchema(): JsonSchema {
       { $ref: "#/$defs/Job" },
       { type: "array", items: { $ref: "#/$defs/Job" }, minItems: 1 },
     ],
-    $defs: { Job: job, ...book.definitions },
+    $defs: { Job: job, ...partsInFile(fields, book.definitions) },
   };
 }
 
-function inFile(field: DescField, schema: JsonSchema): JsonSchema {
-  const { description } = schema;
-  const form = formOf(field, schema);
-  return { ...form, ...(description === undefined ? {} : { description }) };
+/** The messages inside a job, with the keys and units of files: `backoff: 2s` for backoffMs. */
+function partsInFile(
+  fields: readonly DescField[],
+  definitions: Readonly<Record<string, JsonSchema>>,
+): Record<string, JsonSchema> {
+  const parts = fields.flatMap(({ localName, message }) =>
+    message === undefined || FORMS[localName] !== undefined ? [] : [message],
+  );
+  return Object.fromEntries(
+    parts.map((part) => {
+      const definition = definitions[part.name] ?? {};
+      const schemas = definition["properties"] as Readonly<Record<string, JsonSchema>>;
+      const properties = part.fields.map((field) => {
+        const schema = schemas[field.jsonName] ?? {};
+        return [fileKey(field), described(schema, plainForm(field, schema))] as const;
+      });
+      return [part.name, { ...definition, properties: Object.fromEntries(properties) }];
+    }),
+  );
 }
 
-function formOf(field: DescField, schema: JsonSchema): JsonSchema {
-  const form = FORMS[field.localName];
-  if (form !== undefined) return form(schema);
+function inFile(field: DescField, schema: JsonSchema): JsonSchema {
+  const form = FORMS[field.localName]?.(schema) ?? plainForm(field, schema);
+  return described(schema, form);
+}
+
+const described = ({ description }: JsonSchema, form: JsonSchema): JsonSchema => ({
+  ...form,
+  ...(description === undefined ? {} : { description }),
+});
+
+function plainForm(field: DescField, schema: JsonSchema): JsonSchema {
   if (field.jsonName.endsWith("Ms")) return DURATION;
   if (field.jsonName.endsWith("Bytes")) return SIZE;
   if (field.fieldKind === "map") return { ...schema, additionalProperties: SCALAR };

@@ -89,12 +89,12 @@ test("one name is enough, in either spelling", () => {
   expect(on("dependsOn: { afternotok: 17 }")).toEqual([{ kind: "afternotok", on: ["17"] }]);
 });
 
-test("an alias stands for what it names", () => {
+test("an alias has the value that it names", () => {
   const text = "- command: [x]\n  env: &e { A: 1 }\n- command: [y]\n  env: *e";
   expect(parse(text).map((job) => job.spec?.env)).toEqual([{ A: "1" }, { A: "1" }]);
 });
 
-describe("errors name the file, the line, the column and what would be right", () => {
+describe("errors name the file, the line, the column and the right form", () => {
   const cases: readonly [string, string, RegExp][] = [
     [
       "a misspelt key",
@@ -170,7 +170,7 @@ describe("errors name the file, the line, the column and what would be right", (
   }
 });
 
-describe("files that mean harm end quickly", () => {
+describe("malicious files end quickly", () => {
   test("a bomb of aliases", () => {
     let text = "a0: &a0 { command: [x] }\n";
     for (let level = 1; level < 30; level += 1) {
@@ -183,7 +183,7 @@ describe("files that mean harm end quickly", () => {
   });
 
   for (const piece of ["[", "- ", "? ", "{a: ", "[{a: "]) {
-    test(`800,000 times "${piece}" is refused before it is parsed`, () => {
+    test(`800,000 times "${piece}" is rejected before it is parsed`, () => {
       expect(() => parse(piece.repeat(800_000))).toThrow(
         /^jobs\.yaml:1:\d+: is nested more than 100 deep/,
       );
@@ -198,14 +198,14 @@ describe("files that mean harm end quickly", () => {
     expect(parse("- {command: [x]}\n".repeat(300))).toHaveLength(300);
   });
 
-  test("more jobs than one call takes", () => {
+  test("more jobs than one call accepts", () => {
     expect(() => parse("- command: [x]\n".repeat(20_001))).toThrow(
       /has 20001 jobs; one call takes 20000/,
     );
   });
 });
 
-test("a request is taken as it is written, and a selection with its options and parameters", () => {
+test("a request is passed on unchanged, and a selection with its options and parameters", () => {
   const text = `
 command: [x]
 request:
@@ -243,7 +243,7 @@ select:
   });
 });
 
-describe("mistakes in a request or a selection are reported with their place", () => {
+describe("mistakes in a request or a selection are reported with their position", () => {
   const mistakes: readonly [string, string][] = [
     ["reqest: [[]]", 'jobs.yaml:2:1: unknown key "reqest"; did you mean "request"?'],
     ["request: [[{tpye: node}]]", 'jobs.yaml:2:10: request[0][0]: "tpye" is not known; did you'],

@@ -16,7 +16,7 @@ import { readYaml, type Value } from "../yaml/yaml-value.ts";
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
 type Retries = NonNullable<Spec["retries"]>;
 
-/** Fields that people write in another form than the wire has. */
+/** Fields that people write in another form than the wire. */
 const FORMS: Readonly<Record<string, (value: Value) => Spec>> = {
   command: (value) => ({ command: readCommand(value) }),
   resources: (value) => ({ resources: readResources(value) }),
@@ -28,7 +28,7 @@ const FORMS: Readonly<Record<string, (value: Value) => Spec>> = {
   beginAtMs: (value) => ({ beginAtMs: BigInt(beginTime(value.at, Date.now)(value.text())) }),
 };
 
-/** What one key of a job adds to it: all fields of a JobSpec but a whole jobspec, in the order of the schema. */
+/** The part of a job for one key: all fields of a JobSpec except a whole jobspec, in the order of the schema. */
 const FIELDS: ReadonlyMap<string, (value: Value) => Spec> = new Map<string, (value: Value) => Spec>(
   [
     ...JobSpecSchema.fields
@@ -61,13 +61,13 @@ export function parseJobFile(content: string, file: string): readonly JobSubmiss
   return jobs;
 }
 
-/** Those of a list that `busbar jobs -o json` printed. */
+/** The jobs of a list that `busbar jobs -o json` printed. */
 function jobsIn(document: Value): readonly Value[] {
   const jobs = entryOf(document, "jobs");
   return jobs?.kind === "list" ? jobs.list() : [document];
 }
 
-/** A job that `busbar job -o json` printed: its spec is that of the API. Undefined: it is none. */
+/** A job that `busbar job -o json` printed: its spec is that of the API. Undefined: another document. */
 function readShownJob(value: Value): JobSubmissionInit | undefined {
   const spec = entryOf(value, "spec");
   if (spec?.kind !== "map") return undefined;
@@ -116,7 +116,7 @@ const readResources = (value: Value): Record<string, number> =>
     value.entries().map(([name, each]) => [name, parseAmount(name, each.text(), each.at)]),
   );
 
-/** Checked here too, because only here is known where it is written. */
+/** Checked here too, because only here the position is known. */
 function readRequest(value: Value): string {
   const plain = value.plain();
   readResourceChoice(plain, value.at);

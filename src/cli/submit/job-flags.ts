@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
-import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
+import { PLAIN_RULES } from "../../core/model/job/plain-fields.ts";
 import { isVariableName } from "../../core/model/job/variable-names.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
@@ -35,7 +35,7 @@ import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What `submit` and `run` take to describe a job. */
+/** The flags of `submit` and `run` that describe a job. */
 export interface JobFlags
   extends
     DependencyFlags,
@@ -105,11 +105,11 @@ export function addJobFlags(command: Command, context: Context): void {
     )
     .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
     .option("--group <name>", "queue it in this group", notEmpty("--group"))
-    .option("--comment <text>", "say something about it, shown with the job")
+    .option("--comment <text>", "a comment, shown with the job")
     .option("--label <key=value>", "label the job (repeatable)", keyValue("--label"))
     .option(
       "--idempotency-key <key>",
-      "submit only once, however often this is repeated",
+      "the same key submits only once, however often this command is repeated",
       notEmpty("--idempotency-key"),
     )
     .optionsGroup("Where to run:")
@@ -140,17 +140,17 @@ export function addJobFlags(command: Command, context: Context): void {
     .optionsGroup("How to run:")
     .option(
       "--priority <n>",
-      "higher goes first (default: 0)",
+      "tasks with a higher priority go first (default: 0)",
       wholeNumber("--priority", { min: -priorityMax, max: priorityMax }),
     )
     .option(
       "--nice <n>",
-      "give way to other processes: 19 most; below 0 where agents run as root",
-      wholeNumber("--nice", { min: SPEC_RULES.nice.minimum, max: SPEC_RULES.nice.maximum }),
+      "scheduling priority of its processes: 19 is lowest; below 0 only where agents run as root",
+      wholeNumber("--nice", { min: PLAIN_RULES.nice.minimum, max: PLAIN_RULES.nice.maximum }),
     )
     .option(
       "--retries <n>",
-      "try a failed task again this often",
+      "retry a failed task this many times",
       wholeNumber("--retries", { min: 0, max: retriesMax }),
     )
     .option(
@@ -172,21 +172,21 @@ export function addJobFlags(command: Command, context: Context): void {
     )
     .option(
       "--begin <time>",
-      "not before this time, or so much later, e.g. 16:30, 2026-11-17T16:30 or 10m",
+      "start at or after this time, or after this delay, e.g. 16:30, 2026-11-17T16:30 or 10m",
       beginTime("--begin", () => context.nowMs()),
     )
     .option(
       "--queue-deadline <duration>",
-      "give up tasks not started by then",
+      "expire tasks that have not started after this time",
       duration("--queue-deadline"),
     )
     .addOption(
-      // Its name before it was that of the field.
+      // Its old name, before it was that of the field.
       new Option("--deadline <duration>").argParser(duration("--deadline")).hideHelp(),
     )
     .option(
       "--output-limit <size>",
-      "keep at most this much output per stream (default: 16MiB)",
+      "store at most this much output per stream (default: 16MiB)",
       size("--output-limit"),
     );
   addOutputFileFlags(command);
@@ -194,7 +194,7 @@ export function addJobFlags(command: Command, context: Context): void {
   command.optionsGroup("Options:");
 }
 
-/** Of a job whose client is the command itself. */
+/** For a job whose client is the command itself. */
 export interface AttachedFields {
   readonly attach?: string;
   readonly hangUpMs?: bigint;
@@ -250,7 +250,7 @@ export async function toSubmission(
   };
 }
 
-/** What the script says about its job holds where the command line says nothing. */
+/** Directives of the script apply where the command line has no value. */
 async function withDirectives(
   flags: JobFlags,
   script: string,
@@ -260,7 +260,7 @@ async function withDirectives(
   const { ignored } = directives;
   if (ignored.length > 0) {
     const names = [...new Set(ignored)].join(", ");
-    await note(`warning: #SBATCH ${names} of the script: not followed`);
+    await note(`warning: #SBATCH ${names} of the script is ignored`);
   }
   const own = parseDirectives(directives, (command) => addJobFlags(command, context));
   return { ...(own as JobFlags), ...flags };
@@ -291,7 +291,7 @@ export function checkStdin(flags: Readonly<Record<string, unknown>> | JobFlags):
 export const flagName = (key: string): string =>
   `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Either amounts or a request, and how a cluster is chosen for it. */
+/** Either amounts or a request, and the selection of a cluster for it. */
 async function demandOf(flags: JobFlags, context: Context) {
   const amounts = resourcesOf(flags);
   const given = (["cpu", "memory", "gpu", "resource"] as const).find((name) => name in flags);

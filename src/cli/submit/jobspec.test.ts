@@ -27,7 +27,7 @@ const run = (line: string, content = WORKFLOW) =>
   });
 
 describe("validate", () => {
-  test("says what it is", async () => {
+  test("prints what it is", async () => {
     expect(await run("validate job.yaml")).toMatchObject({
       code: 0,
       stdout: "job.yaml is a valid jobspec (nextgen): 2 tasks in 1 group\n",
@@ -43,7 +43,7 @@ describe("validate", () => {
     });
   });
 
-  test("tells all that is wrong as data, and exits 1", async () => {
+  test("prints all problems as data, and exits 1", async () => {
     expect(await run("validate job.yaml", WRONG)).toMatchObject({
       code: 1,
       stdout:
@@ -87,7 +87,7 @@ describe("convert", () => {
     expect(await run("convert - --to nextgen", text.stdout)).toEqual(text);
   });
 
-  test("to busbar prints a file that submit takes", async () => {
+  test("to busbar prints a file that submit accepts", async () => {
     const { stdout, code } = await run("convert job.yaml --to busbar");
     expect(code).toBe(0);
     expect(stdout).toContain("# local: meant to run where the jobspec is run\n- name: g/b");
@@ -117,17 +117,17 @@ describe("convert", () => {
     });
   });
 
-  test("what cannot be said is named", async () => {
+  test("names parts that the target cannot express", async () => {
     expect(await run("convert job.yaml --to flux-v1")).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: 'busbar: Flux V1 has no words for a group ("g")\n',
+      stderr: 'busbar: Flux V1 cannot express a group ("g")\n',
     });
   });
 });
 
 describe("plan", () => {
-  test("is a script, for here unless told otherwise", async () => {
+  test("is a script, by default for this machine", async () => {
     const { stdout, code } = await run("plan job.yaml");
     expect(code).toBe(0);
     expect(stdout).toBe(await run("plan job.yaml --for process").then((each) => each.stdout));
@@ -158,8 +158,8 @@ describe("plan", () => {
 describe("a wrong command line exits 2", () => {
   const cases: readonly [string, RegExp, string?][] = [
     ["convert job.yaml", /required option '--to <form>' not specified/],
-    ["convert job.yaml --to fluxv1", /--to: "fluxv1" is none of .* \(did you mean flux-v1\?\)/],
-    ["plan job.yaml --for pbs", /--for: "pbs" is none of process, flux, slurm/],
+    ["convert job.yaml --to fluxv1", /--to: "fluxv1" is not one of .* \(did you mean flux-v1\?\)/],
+    ["plan job.yaml --for pbs", /--for: "pbs" is not one of process, flux, slurm/],
     ["vaildate job.yaml", /unknown command 'vaildate' \(Did you mean validate\?\)/],
     ["validate", /missing required argument 'file'/],
     ["convert job.yaml --to nextgen", /job\.yaml: line 3, column 35: tasks\[0\]\.resources/, WRONG],

@@ -20,7 +20,7 @@ type Format = (typeof formats)[number];
 const FILE = 'the jobspec, YAML or JSON ("-": standard input)';
 
 const HELP = `
-A jobspec says what tasks and groups of tasks run with which resources, in one of four dialects:
+A jobspec describes tasks and groups of tasks with their resources, in one of four dialects:
 Flux V1, experimental, draft 2 or nextgen. Which one it is follows from its shape. No server is
 needed.
 
@@ -39,7 +39,7 @@ export function declareJobspec(command: Command, shell: Shell): void {
 function declareValidate(command: Command, shell: Shell): void {
   const validate = command
     .command("validate")
-    .description("Tell all that is wrong with a jobspec; exit 1 if anything is.");
+    .description("Print all problems of a jobspec; exit 1 if it has any.");
   validate
     .argument("<file>", FILE)
     .addHelpText("after", "\nExample:\n  busbar jobspec validate - <job.yaml")
@@ -59,8 +59,8 @@ function declareConvert(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-What the form has no words for is refused and named. busbar submit --jobspec takes any jobspec as
-it is, and may place it on clusters that busbar's own job files do not speak of.
+If the form cannot express something, the command names it and fails. busbar submit --jobspec takes any jobspec as
+it is, and can place it on pull clusters, which job files cannot express.
 
 Examples:
   busbar jobspec convert old.yaml --to nextgen
@@ -84,7 +84,7 @@ function declarePlan(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Nothing is run. The script can be: it stops at the first command that fails.
+Runs nothing. The printed script can be run: it stops at the first command that fails.
 
 Examples:
   busbar jobspec plan job.yaml
@@ -163,11 +163,11 @@ function convertTo(form: Format, jobspec: Jobspec): Answer {
   return { json: document, text: () => toYaml(document), isRaw: true };
 }
 
-/** Long lines stay whole, and there are no aliases, which other readers may not know. */
+/** Long lines are not wrapped, and there are no aliases, which other readers may not know. */
 const toYaml = (value: unknown): string =>
   stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
-/** One entry of a job file. What such files cannot say is a comment. */
+/** One entry of a job file. Parts that such files cannot express become comments. */
 function toJobFile({ spec, isLocal }: BusbarJob): string {
   const { timeLimitMs, dependsOn, ...fields } = spec;
   const job = {

@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import { notEmpty } from "../flags.ts";
 import { requirement } from "./requirement.ts";
 
-/** What a job asks of a graph, beside or instead of amounts. */
+/** The graph request of a job, in addition to or instead of amounts. */
 export interface RequestFlags {
   readonly request?: string;
   readonly require?: readonly Requirement[];
@@ -28,12 +28,12 @@ export function addRequestFlags(command: Command): void {
     )
     .option(
       "--request <file>",
-      "what each task asks of a graph, YAML or JSON: a file, or the text if it begins with [",
+      "the graph request of each task, YAML or JSON: a file, or the text itself if it begins with [",
       notEmpty("--request"),
     );
 }
 
-/** As the wire has it: JSON; undefined when amounts say all. */
+/** As on the wire: JSON; undefined when amounts are sufficient. */
 export async function requestOf(
   { request, require: requires }: RequestFlags,
   amounts: Amounts,

@@ -56,11 +56,11 @@ describe("an invalid requirement is rejected with a valid example", () => {
     ["os:version>3", `"version>3" ${CONDITION}`],
     ["os:version>=3<=4", `"version>=3<=4" ${CONDITION}`],
     ["os:name debian", `"name debian" ${CONDITION}`],
-    ["os:name=a,name=b", "says something about name twice; one of several values is name=a|b"],
-    ["os:name,name>=1", "says something about name twice"],
-    ["os:v>=1,v>=2", "says something about v twice"],
-    ["os:v>=1,v=2", "says something about v twice"],
-    ["os:v>=1,v", "says something about v twice"],
+    ["os:name=a,name=b", "names name twice; for one of several values write name=a|b"],
+    ["os:name,name>=1", "names name twice"],
+    ["os:v>=1,v>=2", "names v twice"],
+    ["os:v>=1,v=2", "names v twice"],
+    ["os:v>=1,v", "names v twice"],
   ];
   for (const [text, message] of cases) {
     test(text === "" ? "nothing" : text, () => {

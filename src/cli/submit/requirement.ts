@@ -3,8 +3,7 @@ import { type AppError, invalid } from "../../lib/errors.ts";
 import { collecting } from "../single-flags.ts";
 
 /**
- * "spack:name=ior,version>=3.3": what a node must have, by one entry of a subsystem. Several are
- * collected, and every one counts.
+ * "spack:name=ior,version>=3.3": a requirement on one entry of a node's subsystem. Several are collected, and a node must meet every one.
  */
 export const requirement = (flag: string) =>
   collecting((text: string, sofar: readonly Requirement[] = []): readonly Requirement[] => {
@@ -21,7 +20,7 @@ export const requirement = (flag: string) =>
 
 type Part = { readonly field: string; readonly sign: string | undefined; readonly value: string };
 
-/** Bounds on one field are one condition, wherever they stand. */
+/** Bounds on one field are one condition, in any order. */
 function readConditions(text: string, flag: string): readonly Condition[] {
   const byField = new Map<string, Condition>();
   for (const part of text.split(",").map((each) => readPart(each.trim(), flag))) {
@@ -62,6 +61,6 @@ function join(before: Condition | undefined, part: Part, twice: () => AppError):
 const twice = (flag: string, { field }: Part): AppError =>
   invalid(
     flag,
-    `says something about ${field} twice; one of several values is ${field}=a|b, ` +
-      `a range is ${field}>=1,${field}<=2`,
+    `names ${field} twice; for one of several values write ${field}=a|b, ` +
+      `for a range ${field}>=1,${field}<=2`,
   );

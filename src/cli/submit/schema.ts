@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Shell } from "../session.ts";
 
 const HELP = `
-Editors check and complete files of jobs by it:
+Editors use it to check and complete job files:
 
   busbar schema >busbar-jobs.schema.json
 

@@ -5,7 +5,7 @@ import { notEmpty } from "../flags.ts";
 import type { SelectOptions } from "./select-options.ts";
 import { keyAndValue, type Values } from "../clusters/state-values.ts";
 
-/** How one of several clusters is chosen, as far as it can be said without a job. */
+/** How one of several clusters is chosen, as far as it does not depend on a job. */
 export interface StrategyFlags {
   readonly select?: string;
   readonly selectOptions?: string;
@@ -34,7 +34,7 @@ export function addSelectFlags(command: Command, what: string): void {
   addStrategyFlags(command, what);
   command.option(
     "--parameter <key=value>",
-    "for rules; goes before those of a jobspec (repeatable)",
+    "a parameter of the rules; overrides one of the jobspec (repeatable)",
     keyAndValue("--parameter"),
   );
 }
@@ -42,7 +42,7 @@ export function addSelectFlags(command: Command, what: string): void {
 export const STRATEGIES =
   "Strategies: random, first, round-robin, least-loaded, binpack, spread, cheapest, most-power, constraint.";
 
-/** Options without a strategy are those of rules, which is what a list of priorities is. */
+/** Options without a strategy are those of rules: a list of priorities. */
 export async function strategyOf(
   { select, selectOptions: file }: StrategyFlags,
   context: Context,

@@ -46,7 +46,7 @@ describe("submit --jobspec", () => {
     });
   });
 
-  test("sends the text as it is, with the flags for all its jobs", async () => {
+  test("sends the text unchanged, with the flags for all its jobs", async () => {
     const flags = "--group g --label a=b --priority 3 --cluster c --node n --node-label d=e";
     const select = "--select constraint --select-options rules.yaml --parameter n=4";
     await busbar(
@@ -80,7 +80,7 @@ describe("submit --jobspec", () => {
     );
   });
 
-  test("an error in a flag beside it names the flag as it was written", async () => {
+  test("an error in a flag beside it names the flag as written", async () => {
     expect(await busbar("submit --jobspec flow.yaml --select chepest")).toEqual({
       code: 1,
       stdout: "",
@@ -91,10 +91,10 @@ describe("submit --jobspec", () => {
 
 describe("an unsatisfiable job", () => {
   const refusal =
-    "no registered node or cluster can run this job: 1 node: too small. Ask for something else, add what it " +
-    "needs, or allow what cannot be satisfied yet";
+    "no registered node or cluster can run this job: 1 node: too small. Change the request, add a " +
+    "node that fits, or allow it to be queued anyway";
 
-  test("is refused with the reasons and the flag that allows it", async () => {
+  test("is rejected with the reasons and the flag that allows it", async () => {
     for (const command of ["submit", "run"]) {
       expect(await busbar(`${command} never`)).toEqual({
         code: 1,
@@ -116,28 +116,28 @@ describe("an unsatisfiable job", () => {
     });
   });
 
-  test("is taken when it is allowed", async () => {
+  test("is accepted when it is allowed", async () => {
     expect(await busbar("submit --allow-unsatisfiable never")).toMatchObject({ code: 0 });
     expect(server.submitted).toMatchObject([{ allowUnsatisfiable: true }]);
   });
 });
 
 describe("submit --dry-run", () => {
-  test("tells where tasks would go and how many would wait", async () => {
+  test("prints where tasks would be placed and how many would be pending", async () => {
     const { code, stdout } = await busbar("submit --dry-run --name sweep --array 0-4 print");
     expect(code).toBe(0);
     expect(stdout).toMatchInlineSnapshot(`
       "sweep: 5 tasks
         2 tasks would start on node n1 of cluster default
         1 task would be offered to cluster blue
-        1 task would wait: there is room only for those that go first
+        1 task would wait: there is free capacity only for tasks that go first
         1 task not tried
       "
     `);
     expect([server.submitted, server.tried.length]).toEqual([[], 1]);
   });
 
-  test("of several jobs has a section each, with why they would wait", async () => {
+  test("of several jobs has a section each, with the reasons why they would be pending", async () => {
     const { code, stdout } = await busbar("submit --dry-run --file jobs.yaml");
     expect(code).toBe(0);
     expect(stdout).toMatchInlineSnapshot(`
@@ -161,7 +161,7 @@ describe("submit --dry-run", () => {
     `);
   });
 
-  test("exits 1 when one would be refused, unless it is allowed", async () => {
+  test("exits 1 when one would be rejected, unless it is allowed", async () => {
     const refused = await busbar("submit --dry-run --jobspec never.yaml");
     expect(refused.code).toBe(1);
     expect(refused.stdout).toContain(
@@ -204,10 +204,10 @@ describe("submit --dry-run", () => {
   });
 });
 
-describe("what a job asks of graphs", () => {
+describe("the graph request of a job", () => {
   const node = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
 
-  test("--request is a file or a text, and instead of amounts", async () => {
+  test("--request is a file or a text, and replaces amounts", async () => {
     await busbar("submit --request request.yaml print");
     await busbar(["run", "--request", "[[{type: node, with: [{type: core, count: 2}]}]]", "print"]);
     const request = JSON.stringify(node);
@@ -256,7 +256,7 @@ describe("what a job asks of graphs", () => {
     expect(spec).not.toHaveProperty("resources");
   });
 
-  test("--select, its options and parameters are the job's", async () => {
+  test("--select, its options and parameters belong to the job", async () => {
     await busbar("submit --select cheapest print");
     await busbar("submit --select-options rules.yaml print");
     await busbar("run --parameter n=4 --parameter zone=north print");
@@ -272,7 +272,7 @@ describe("what a job asks of graphs", () => {
   });
 });
 
-test("--export-env sends the submitter's variables, and --env has the last word", async () => {
+test("--export-env sends the submitter's variables, and --env overrides them", async () => {
   const env = {
     BUSBAR_SERVER: server.address,
     A: "1",
@@ -289,7 +289,7 @@ test("--export-env sends the submitter's variables, and --env has the last word"
 });
 
 describe("a job with an image", () => {
-  test("needs no command; paths are those of the caller's directory", async () => {
+  test("needs no command; paths are relative to the caller's directory", async () => {
     await busbar("submit --image oci:img:v1 --mount data:/in --mount /out:/out:rw --network none");
     expect(specs()).toMatchObject([
       {

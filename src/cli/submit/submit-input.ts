@@ -26,7 +26,7 @@ export type Input =
       readonly kind: "jobs";
       readonly jobs: readonly JobSubmissionInit[];
       readonly allowUnsatisfiable: boolean;
-      /** They were read from one: flags said nothing of them. */
+      /** They were read from a file: flags did not describe them. */
       readonly isFile?: true;
     }
   | { readonly kind: "jobspec"; readonly jobspec: SubmitJobspecInit };
@@ -34,7 +34,7 @@ export type Input =
 const ALWAYS = ["wait", "quiet", "dryRun", "allowUnsatisfiable", "server", "output"] as const;
 /** All other fields of a job must be in the file. */
 const WITH_FILE: readonly string[] = ["file", ...ALWAYS];
-/** What holds for all jobs of a jobspec, and is not said in it. */
+/** Terms for all jobs of a jobspec that are not in it. */
 const WITH_JOBSPEC: readonly string[] = [
   "jobspec",
   "group",
@@ -144,8 +144,7 @@ export async function submitInput(client: BusbarClient, input: Input): Promise<S
 }
 
 /**
- * An error in the only job is reported without its number. An error in a flag beside a jobspec is in all
- * its jobs alike, and found in the first.
+ * An error in the only job is reported without its number. An error in a flag beside a jobspec is in all its jobs, and found in the first.
  */
 export async function unnumbered<Answer>(
   input: Input,
@@ -160,8 +159,8 @@ export async function unnumbered<Answer>(
 }
 
 /**
- * The ids of those that may have ended before the answer came: they existed, or depend on others and
- * were skipped at once. What depends on what in a jobspec is for the server to know.
+ * The ids of jobs that may have ended before the answer came: they existed, or depend on others and were skipped at once. Only the server
+ * knows the dependencies inside a jobspec.
  */
 export function endedAtOnce(
   input: Input,
@@ -172,6 +171,9 @@ export function endedAtOnce(
   return rows.filter(({ existed }, at) => isUnsure(existed, at)).map(({ id }) => id);
 }
 
-/** One that depends on others may be skipped as soon as it is submitted, one of no energy has succeeded; all others end after the answer. */
+/**
+ * A job that depends on others may be skipped as soon as it is submitted, and one of no energy has succeeded; all others end after the
+ * answer.
+ */
 const mayEndAtOnce = (submission: JobSubmissionInit | undefined): boolean =>
   (submission?.spec?.dependsOn ?? []).length > 0 || submission?.spec?.energy?.wattSeconds === 0n;

@@ -27,13 +27,13 @@ retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempot
   retries: 3
   dependsOn: [prepare, { afterany: cleanup }]
 
-A job that busbar job --output json printed is such a file, too.
+The output of busbar job --output json is such a file, too.
 
-A jobspec, of any dialect, is a job for each of its tasks; its group, labels, priority, placement and
-selection may be given beside it.
+A jobspec of any dialect becomes one job per task; its group, labels, priority, placement and
+selection may be set with flags.
 ${STRATEGIES}
-With --dry-run nothing is submitted: it exits 1 when a job would be refused.
-Each task of an array finds its index in its environment.
+--dry-run submits nothing, and exits 1 when a job would be rejected.
+Each task of an array finds its index in $BUSBAR_ARRAY_INDEX.
 
 Examples:
   busbar submit -- make -j4
@@ -48,10 +48,10 @@ export function declareSubmit(command: Command, shell: Shell): void {
   command
     .usage("[options] [--] <command...>")
     .argument("[command...]", "the program and its arguments")
-    .passThroughOptions() // what follows the program's name belongs to the program
+    .passThroughOptions() // words after the program's name belong to the program
     .option("-f, --file <file>", 'submit the jobs in this file ("-": standard input)')
     .option("--jobspec <file>", 'submit the tasks of this jobspec ("-": standard input)')
-    .option("--dry-run", "only tell where tasks would go now, and why others would wait")
+    .option("--dry-run", "only show where tasks would go now, and why others would wait")
     .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
     .option("-q, --quiet", "print only the ids");
   addJobFlags(command, shell.context);
@@ -69,7 +69,7 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
   const client = await session.client();
   const isNew = await isNewGroup(client, flags.group);
   const { jobs, revision } = await submitInput(client, input);
-  if (isNew) await session.note(`there was no group ${flags.group ?? ""}; this made it`);
+  if (isNew) await session.note(`created group ${flags.group ?? ""}, which did not exist`);
   const rows = jobs.map(toSubmittedRow);
   await warn(session, rows);
   if (flags.wait !== true) {
@@ -87,7 +87,7 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
   return waitAndTell(session, rows, { revision, mayHaveEnded: endedAtOnce(input, rows) });
 }
 
-/** Asked before: a submission makes the groups that it names. */
+/** Requested before: a submission creates the groups that it names. */
 export async function isNewGroup(
   client: BusbarClient,
   group: string | undefined,

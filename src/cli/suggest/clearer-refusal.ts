@@ -6,7 +6,7 @@ import { limits } from "../../limits.ts";
 
 type Spec = NonNullable<JobSubmissionInit["spec"]>;
 
-/** Flags by the kind of dependency that they ask for. */
+/** Flags by the kind of dependency that they set. */
 const FLAGS: Readonly<Record<string, string>> = {
   afterok: "--after-ok",
   afterany: "--after-any",
@@ -16,8 +16,8 @@ const FLAGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the server said about a job that was put together from flags, in the words of those flags, and
- * with a name that was probably meant. Anything else stays as it is.
+ * Converts a rejection of a job that was made from flags to the words of those flags, with the name that was probably meant. Returns any
+ * other error unchanged.
  */
 export async function clearerRefusal(
   client: BusbarClient,
@@ -32,7 +32,7 @@ export async function clearerRefusal(
   return flag === undefined ? error : error.at(flag);
 }
 
-/** Nodes that are asked for names: what a person would look through is enough. */
+/** The number of nodes whose names are compared: as many as a person would look through. */
 const NODES_ASKED = limits.pageSizeMax;
 
 async function withMeantNames(
@@ -43,7 +43,7 @@ async function withMeantNames(
   const { node, cluster } = spec.placement ?? {};
   const nodes = await client.listNodes({ pageSize: NODES_ASKED }).then(
     (page) => page.nodes,
-    () => [], // Without names there is no hint; why the job was refused is known.
+    () => [], // Without names there is no hint; the reason of the rejection is known.
   );
   const names = new Set(nodes.flatMap(({ capacity }) => Object.keys(capacity)));
   const meant = [
@@ -68,7 +68,7 @@ async function withMeantNames(
   });
 }
 
-/** What other tools call these. */
+/** The names of these in other tools. */
 const ALIASES: Readonly<Record<string, string>> = {
   cpus: "cpu",
   core: "cpu",

@@ -74,7 +74,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   worker: "agent",
 };
 
-/** `; did you mean busbar jobs?`, or where to look. A word of another tool counts before a likeness. */
+/** `; did you mean busbar jobs?`, or where to look. A word of another tool takes precedence over a similar name. */
 export function meantCommand(word: string, names: readonly string[]): string {
   const known = Object.hasOwn(ELSEWHERE, word.toLowerCase())
     ? ELSEWHERE[word.toLowerCase()]

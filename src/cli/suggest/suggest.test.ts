@@ -26,13 +26,13 @@ describe("an unknown command", () => {
     });
   }
 
-  test("that is like none leads to the help", async () => {
+  test("that resembles none leads to the help", async () => {
     expect((await runHere(["frobnicate"])).stderr).toBe(
       'busbar: unknown command "frobnicate"; busbar help lists the commands\n',
     );
   });
 
-  test("leads only to commands that there are", () => {
+  test("leads only to existing commands", () => {
     const names = nouns.map(({ name }) => name);
     for (const word of [
       "scancel",
@@ -50,7 +50,7 @@ describe("an unknown command", () => {
   });
 });
 
-describe("a job that was refused", () => {
+describe("a rejected job", () => {
   let server: Awaited<ReturnType<typeof serve>>;
   const never = () => {
     throw new Refusal(
@@ -117,7 +117,7 @@ test("the output names a group that a submission creates", async () => {
   try {
     const submit = (group: string) =>
       runHere(["--server", server.address, "submit", "--group", group, "--", "true"]);
-    expect((await submit("new")).stderr).toBe("busbar: there was no group new; this made it\n");
+    expect((await submit("new")).stderr).toBe("busbar: created group new, which did not exist\n");
     expect((await submit("old")).stderr).toBe("");
   } finally {
     await server.close();

@@ -3,8 +3,8 @@ import { invalid } from "../../lib/errors.ts";
 import { nearest } from "../../lib/nearest.ts";
 
 /**
- * For a command that lists when called alone and has subcommands: `nodes drian x` must be taken
- * for a misspelt subcommand, not for too many arguments.
+ * For a command that lists when called alone and has subcommands: `nodes drian x` must be treated as a misspelt subcommand, not as too many
+ * arguments.
  */
 export function refuseUnknownSubcommand(command: Command): void {
   const [word] = command.args;

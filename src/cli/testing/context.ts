@@ -8,11 +8,11 @@ export interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What the long-running commands were called with. */
+  /** The arguments of the long-running commands. */
   readonly started: readonly (UpFlags | ServerFlags | AgentFlags)[];
 }
 
-/** Runs a command line in this process, with nothing of the process in it. */
+/** Runs a command line in this process, isolated from the process itself. */
 export async function runHere(argv: readonly string[], given: Partial<Context> = {}): Promise<Ran> {
   const written = { stdout: "", stderr: "" };
   const started: (UpFlags | ServerFlags | AgentFlags)[] = [];

@@ -15,7 +15,7 @@ type FakeCluster = Init<Omit<Cluster, "state" | "subsystems" | "counters">> & {
   readonly counters: { readonly key: string; readonly by: string }[];
 };
 
-/** Everything that was asked, as it came. */
+/** All requests, unchanged. */
 export interface AskedOfClusters {
   readonly registered: {
     readonly name: string;
@@ -68,7 +68,7 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
       find(cluster);
       const spec = { name: "train", command: ["train", "--fast"], resources: { cpu: 2 } };
       const tasks = ["17", "18.3"].map((id) => ({ id, attempt: 1, spec, offeredAtMs: 990_000n }));
-      return { tasks: max === 0 ? tasks : tasks.slice(0, max), total: 2n };
+      return { tasks: tasks.slice(0, max), total: 2n };
     },
     acceptTasks: ({ ids }) => ({
       accepted: ids.filter((id) => id !== "9"),
@@ -155,7 +155,7 @@ const ISSUED = { secret: "fresh-secret", token: "fresh-token" };
 
 const MANAGED = { name: "default", kind: "managed", nodes: 2, nodesConnected: 1, tasks: 4 };
 
-/** "impossible" fits nowhere; "two" is two tasks, of which the second fits on the first cluster. */
+/** "impossible" fits nowhere; "two" is two tasks, and the second fits on the first cluster. */
 function answerTo(text: string, names: readonly string[], isSelected: boolean) {
   const task = (name: string, fits: (at: number) => boolean) => ({
     name,
@@ -165,7 +165,7 @@ function answerTo(text: string, names: readonly string[], isSelected: boolean) {
       ever: fits(at),
       now: fits(at),
       slots: fits(at) ? 3n : 0n,
-      reasons: fits(at) ? [] : ["there is no gpu", "2 nodes, 9 asked"],
+      reasons: fits(at) ? [] : ["there is no gpu", "2 nodes, 9 requested"],
     })),
   });
   const tasks = text.includes("impossible")

@@ -17,14 +17,13 @@ type FakeJob = Init<
 };
 type FakeTask = Init<Omit<Task, "past">> & { id: string; jobId: string; state: Task["state"] };
 
-/** How many jobs there are before the first is submitted: more than one page. */
+/** The number of jobs before the first submission: more than one page. */
 const JOBS_BEFORE = 120;
 
 /**
- * A server with just enough behaviour to try the command line on real processes. The first word of
- * a job's command says what it does: "print TEXT", "fail CODE", "hang" (runs until cancelled),
- * "stay" (pending until cancelled), "late TEXT" (prints and ends as soon as a question about it was
- * answered). `watches` false: every watch is refused.
+ * A server with just enough behaviour to try the command line on real processes. The first word of a job's command says what it does:
+ * "print TEXT", "fail CODE", "hang" (runs until cancelled), "stay" (pending until cancelled), "late TEXT" (prints and ends as soon as a
+ * request about it was answered). `watches` false: every watch is rejected.
  */
 export async function startFakeServer({ watches = true }: { readonly watches?: boolean } = {}) {
   const world = createWorld();
@@ -53,7 +52,7 @@ export async function startFakeServer({ watches = true }: { readonly watches?: b
   return { ...server, cancelled, groups, lists, asked, submitted, tried, conditions };
 }
 
-/** Notes which changes were asked for on condition of which revision. */
+/** Records the changes and the revisions that they require. */
 function noting(conditions: string[], handlers: Handlers): Handlers {
   const noted = Object.entries(handlers).map(([method, handle]) => {
     const call = handle as (request: object, ...more: unknown[]) => unknown;
@@ -103,7 +102,7 @@ function createWorld() {
     groups,
     lists,
     late,
-    /** Returns the answer as it is now; a "late" job goes on behind it. */
+    /** Returns the present answer; a "late" job continues after it. */
     answered<Answer>(id: string, answer: Answer): Answer {
       late.get(id)?.();
       late.delete(id);

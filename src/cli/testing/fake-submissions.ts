@@ -13,12 +13,12 @@ interface World {
 }
 
 const UNSCHEDULABLE =
-  "no registered node or cluster can run this job: 1 node: too small. Ask for something else, add what it " +
-  "needs, or allow what cannot be satisfied yet";
+  "no registered node or cluster can run this job: 1 node: too small. Change the request, add a " +
+  "node that fits, or allow it to be queued anyway";
 
 /**
- * Accepts and tries jobs. A jobspec is a task a line: a name and its command. A task that begins with
- * "never" is unsatisfiable; in a trial, "stay" is pending.
+ * Accepts and tries jobs. A jobspec has one task per line: a name and its command. A task that begins with "never" is unsatisfiable; in a
+ * trial, "stay" is pending.
  */
 export function fakeSubmissions(world: World) {
   const submitted: JsonValue[] = [];
@@ -28,7 +28,7 @@ export function fakeSubmissions(world: World) {
     const message = `${field}: ${UNSCHEDULABLE}`;
     throw new Refusal("FAILED_PRECONDITION", message, field, "unschedulable");
   };
-  // Jobs go on in later turns of the event loop, so nothing has happened to them yet.
+  // Jobs continue in later turns of the event loop, so nothing has happened to them yet.
   const answer = <Job>(jobs: Job[]) => ({ jobs, revision: world.revision() });
   const handlers: Handlers = {
     submitJobs: (request) => {

@@ -8,9 +8,9 @@ export interface TopFrame {
   readonly atMs: number;
   readonly server: string;
   readonly stats: StatsRow;
-  /** Tasks that ended in a second, since the frame before. */
+  /** Tasks that ended per second, since the previous frame. */
   readonly endsPerSecond: number;
-  /** Tasks that were placed in a second. */
+  /** Tasks that were placed per second. */
   readonly placementsPerSecond: number;
   /** Pending tasks by reason, of the newest pending jobs. */
   readonly pending: readonly { readonly reason: string; readonly tasks: number }[];
@@ -23,15 +23,15 @@ export interface TopFrame {
 }
 
 export interface Waits {
-  /** How long the newest running jobs waited, in the middle; undefined: none runs. */
+  /** The median wait of the newest running jobs; undefined: none runs. */
   readonly medianMs?: number;
-  /** Of the newest pending jobs: since when the first waits. */
+  /** For the newest pending jobs: since when the first has been pending. */
   readonly longestMs?: number;
 }
 
 /**
- * However large the server is, a frame costs it no more than this: so many nodes by name, and so many of
- * the newest pending and running jobs. Totals are counted by the server as things change.
+ * However large the server is, a frame costs it no more than this: so many nodes by name, and so many of the newest pending and running
+ * jobs. The server maintains totals as they change.
  */
 const NODES_READ = 500;
 const JOBS_READ = 100;
@@ -58,7 +58,7 @@ export async function readTop(
   const rate = (name: "tasksEnded" | "placements"): number => {
     const seconds = before === undefined ? 0 : (atMs - before.atMs) / 1_000;
     const grown = row[name] - (before?.stats[name] ?? 0);
-    // Below zero: the server was started again meanwhile.
+    // Negative: the server was restarted meanwhile.
     return seconds <= 0 ? 0 : Math.max(0, grown) / seconds;
   };
   return {
@@ -78,7 +78,7 @@ export async function readTop(
 
 function byReason(jobs: readonly JobRow[]): TopFrame["pending"] {
   const tasks = new Map<string, number>();
-  for (const { reason = "not looked at yet", tasks: counts } of jobs) {
+  for (const { reason = "not read yet", tasks: counts } of jobs) {
     tasks.set(reason, (tasks.get(reason) ?? 0) + counts.pending + counts.waiting);
   }
   return [...tasks]

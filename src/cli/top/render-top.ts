@@ -6,11 +6,11 @@ import { amount, elapsed, stateStyle, usage } from "../render/values.ts";
 import type { GroupRow, JobRow, NodeRow } from "../rows.ts";
 import type { TopFrame } from "./read-top.ts";
 
-/** By what nodes are sorted; the key that chooses it is its first letter. */
+/** The sort keys of nodes; the key on the keyboard is the first letter. */
 export const topOrders = ["cpu", "memory", "tasks", "name"] as const;
 export type TopOrder = (typeof topOrders)[number];
 
-/** Reasons, groups and jobs that are shown at most; nodes get the rest of the screen. */
+/** The maximum of shown reasons, groups and jobs; nodes get the rest of the screen. */
 const REASONS_SHOWN = 3;
 const GROUPS_SHOWN = 5;
 const JOBS_SHOWN = 5;
@@ -18,7 +18,7 @@ const NODES_SHOWN_MIN = 3;
 
 export interface TopView {
   readonly order: TopOrder;
-  /** Lines that there are; undefined: as many as it takes. */
+  /** The available lines; undefined: unlimited. */
   readonly rows: number | undefined;
 }
 

@@ -66,7 +66,7 @@ const top = (line: string, given = {}) =>
     ...given,
   });
 
-test("one frame has totals, reasons, rates, waits, and who is busy", async () => {
+test("one frame has totals, reasons, rates, waits, and the busiest nodes", async () => {
   let nowMs = 1_000_000;
   const sleep = async (delayMs: number) => void (nowMs += delayMs);
   const { code, stdout } = await top("--once", { nowMs: () => nowMs, sleep });
@@ -78,13 +78,13 @@ test("one frame has totals, reasons, rates, waits, and who is busy", async () =>
   expect(stdout).toMatch(/NODE +STATE +TASKS +CPU +FREE[^\n]*\nn3 +connected +0 +2\/2 +0 /);
 });
 
-test("however many nodes there are, a frame asks for a bounded number, and says so", async () => {
+test("however many nodes there are, a frame requests a bounded number, and shows that", async () => {
   const { stdout } = await top("", { sleep: async () => undefined });
   expect(stdout).toContain("and 100 more nodes (of the first 500 by name)");
   expect(Math.max(...pages.map((size) => size ?? Infinity))).toBeLessThanOrEqual(500);
 });
 
-test("sorts by other things, and prints one JSON value", async () => {
+test("sorts by other keys, and prints one JSON value", async () => {
   const sleep = async () => undefined;
   const first = async (order: string) =>
     /NODE[^\n]*\n(n\d+)/.exec((await top(`--sort ${order}`, { sleep })).stdout)?.[1];
@@ -97,7 +97,7 @@ test("sorts by other things, and prints one JSON value", async () => {
   expect(frame.stats).toMatchObject({ tasks: { running: 3 } });
 });
 
-test("on a terminal keys sort and end it, and the terminal is given back", async () => {
+test("on a terminal keys sort and end it, and the terminal is restored", async () => {
   let text = "";
   let press: (key: string) => void = () => undefined;
   let isUndone = false;

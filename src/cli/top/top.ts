@@ -12,14 +12,14 @@ interface TopFlags {
   readonly sort: TopOrder;
 }
 
-/** Between two frames, and between the two readings that a rate needs. */
+/** Between two frames, and between the two reads that a rate needs. */
 const FRAME_MS = 1_000;
 
 export function declareTop(command: Command, shell: Shell): void {
   command
-    .option("--once", "print one frame and end, as where there is no terminal")
+    .option("--once", "print one frame and exit (default where there is no terminal)")
     .addOption(
-      new Option("--sort <order>", "nodes by what they use of this, or by name")
+      new Option("--sort <order>", "sort nodes by their use of this resource, or by name")
         .choices(topOrders)
         .argParser(oneOf("--sort", topOrders))
         .default("cpu"),
@@ -27,8 +27,8 @@ export function declareTop(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Shows what runs and waits, and what nodes, groups and jobs use, once a second. Keys: c, m, t and n sort
-nodes by CPU, memory, tasks and name; q ends. Of pending and running jobs it looks at the newest 100.
+Shows running and pending jobs, and the use of nodes and groups, every second. Keys: c, m, t and n sort
+nodes by CPU, memory, tasks and name; q quits. It reads the newest 100 pending and 100 running jobs.
 
 Examples:
   busbar top
@@ -44,7 +44,7 @@ async function top(session: Session, flags: TopFlags): Promise<Answer | number> 
   return isLive ? showFrames(session, flags.sort) : oneFrame(session, flags.sort);
 }
 
-/** A rate needs two readings. */
+/** A rate needs two reads. */
 async function oneFrame(session: Session, order: TopOrder): Promise<Answer> {
   const { context } = session;
   const client = await session.client();
@@ -68,7 +68,7 @@ const showFrames = (session: Session, first: TopOrder): Promise<number> =>
       const page = pageOf(context, session.output);
       return renderTop(frame, { order, rows }, page).split("\n");
     };
-    const forget = [
+    const undos = [
       context.onResize(() => wake.abort()),
       context.onKey((key) => {
         if (key === "q" || key === "\u0003") return stop(key === "q" ? 0 : INTERRUPTED);
@@ -87,14 +87,14 @@ const showFrames = (session: Session, first: TopOrder): Promise<number> =>
           AbortSignal.any([signal, wake.signal]),
         );
         signal.throwIfAborted();
-        if (context.nowMs() < dueMs) continue; // A key or another size: the same frame anew.
+        if (context.nowMs() < dueMs) continue; // A key or another size: redraws the same frame.
         const read = await readTop(client, nowMs, frame).catch(away);
         word = read instanceof AppError ? `${read.message}; trying again` : "";
         if (!(read instanceof AppError)) frame = read;
         dueMs = context.nowMs() + FRAME_MS;
       }
     } finally {
-      for (const undo of forget) undo();
+      for (const undo of undos) undo();
       await screen.leave(lines(undefined));
     }
   });
@@ -102,7 +102,7 @@ const showFrames = (session: Session, first: TopOrder): Promise<number> =>
 const INTERRUPTED = 130;
 const KEYS = "sort nodes: c cpu, m memory, t tasks, n name; q ends";
 
-/** A server that is started again comes back. */
+/** A restarted server comes back. */
 function away(error: unknown): AppError {
   if (error instanceof AppError && error.code === "unavailable") return error;
   throw error;

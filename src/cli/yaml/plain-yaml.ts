@@ -2,7 +2,7 @@ import { invalid } from "../../lib/errors.ts";
 import { parseYamlTree, toPlain } from "../../lib/yaml/yaml-tree.ts";
 import { limits } from "../../limits.ts";
 
-/** The one value of a YAML or JSON text. `name` is how errors call it; they tell line and column. */
+/** The only value of a YAML or JSON text. `name` is its name in errors, which have line and column. */
 export function readPlainYaml(content: string, name: string, depthMax: number): unknown {
   const { messageBytesMax: charsMax, plainValuesMax: valuesMax } = limits;
   const parsed = parseYamlTree(content, { charsMax, depthMax, valuesMax });

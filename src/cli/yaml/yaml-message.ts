@@ -10,13 +10,10 @@ export type { DescField } from "../../wire/descriptors.ts";
 
 const RULES: Readonly<Record<string, Rule>> = SPEC_RULES;
 
-/**
- * The key of a field in a file: its name, without the unit where one is written beside the value, as in
- * `timeLimit: 5m` for timeLimitMs.
- */
+/** The key of a field in a file: its name, without the unit where the value has one, as in `timeLimit: 5m` for timeLimitMs. */
 export const fileKey = ({ jsonName }: DescField): string => jsonName.replace(/(?:Ms|Bytes)$/, "");
 
-/** Reads a value of a file by the type of its field; errors tell where it stands. */
+/** Reads a value of a file by the type of its field; errors have its position. */
 export function valueReader(field: DescField): (value: Value) => unknown {
   if (field.fieldKind === "message") return messageReader(field.message);
   if (field.fieldKind === "list" && field.listKind === "message") {
@@ -35,7 +32,7 @@ export function valueReader(field: DescField): (value: Value) => unknown {
   return (value) => wholeNumber(value.at, { min, max })(value.text());
 }
 
-/** Keys of their own choice with texts: labels and environment. */
+/** Free keys with texts: labels and environment. */
 const texts = (value: Value): Record<string, string> =>
   Object.fromEntries(value.entries().map(([key, each]) => [key, each.text()]));
 

@@ -11,24 +11,24 @@ const BOUNDS = {
   valuesMax: 100 * limits.submitJobsMax,
 } as const;
 
-/** One value of a YAML or JSON file that knows where it stands. */
+/** One value of a YAML or JSON file with its position. */
 export interface Value {
   /** "jobs.yaml:3:5: resources.memory", for messages. */
   readonly at: string;
   readonly kind: "text" | "list" | "map" | "nothing";
   fail(message: string): AppError;
-  /** A scalar as it was written: 0644 stays "0644", yes stays "yes". */
+  /** The original text of a scalar: 0644 stays "0644", yes stays "yes". */
   text(): string;
-  /** As plain data, with what aliases stand for. */
+  /** As plain data, with aliases resolved. */
   plain(): unknown;
   list(): readonly Value[];
-  /** All entries of a map with keys of the file's own choice. */
+  /** All entries of a map with free keys. */
   entries(): readonly (readonly [string, Value])[];
-  /** The entries of a map whose keys must be among the known. */
+  /** The entries of a map whose keys must be known. */
   fields<Key extends string>(known: readonly Key[]): ReadonlyMap<Key, Value>;
 }
 
-/** The documents of a file. `file` is how errors call it. */
+/** The documents of a file. `file` is its name in errors. */
 export function readYaml(content: string, file: string): readonly Value[] {
   const parsed = parseYamlTrees(content, BOUNDS);
   if (parsed.kind === "broken") throw invalid(placeOf(file, parsed.at), parsed.message);

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 
-/** How a call ended that did not succeed: the server's own words, or why there are none. */
+/** How a failed call ended: the server's own message, or why there is none. */
 export class CallError extends Error {
   /** A status code of gRPC. */
   readonly code: number;

@@ -2,12 +2,14 @@ import { createServer as createHttp, type Server as HttpServer } from "node:http
 import { createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect, createServer as createTcp, type Server } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { frameMessage } from "../../lib/grpc/frames.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { eventually } from "../../testing/eventually.ts";
 import type { CallError } from "./call-error.ts";
 import { Channel } from "./channel.ts";
+import { LeanChannel } from "./lean/lean-channel.ts";
+import type { CallChannel } from "./open-call.ts";
 import { connectThrough } from "./tunnel.ts";
 
 const closers: (() => void)[] = [];
@@ -21,7 +23,7 @@ async function listen(server: Server | HttpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server of HTTP/2 whose streams are answered by hand. */
+/** An HTTP/2 server; the test answers its streams by hand. */
 async function serveStreams(onStream: (stream: ServerHttp2Stream) => void): Promise<number> {
   const server = createHttp2();
   server.on("session", (session) => closers.push(() => session.destroy()));
@@ -41,18 +43,12 @@ function answer(stream: ServerHttp2Stream, frames: Buffer, headers = {}): void {
   stream.end(frames);
 }
 
-function channelTo(port: number): Channel {
-  const channel = new Channel({ host: "127.0.0.1", port });
-  closers.push(() => channel.close());
-  return channel;
-}
-
 interface Outcome {
   readonly messages: string[];
   readonly error: CallError | undefined;
 }
 
-const ask = (channel: Channel, options: { timeoutMs?: number; bytesMax?: number } = {}) =>
+const ask = (channel: CallChannel, options: { timeoutMs?: number; bytesMax?: number } = {}) =>
   new Promise<Outcome>((resolve) => {
     const messages: string[] = [];
     const start = { path: "/s/m", bytesMax: 1_000, ...options };
@@ -63,30 +59,6 @@ const ask = (channel: Channel, options: { timeoutMs?: number; bytesMax?: number 
     call.send(Buffer.from("question"));
     call.finish();
   });
-
-test("messages arrive whole, compressed or not, however they are cut", async () => {
-  const plain = frameMessage(Buffer.from("plain"));
-  const packed = frameMessage(gzipSync("packed"), true);
-  const port = await serveStreams((stream) => {
-    stream.respond({ ...OK, "grpc-encoding": "gzip" }, { waitForTrailers: true });
-    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-    for (const byte of Buffer.concat([plain, packed])) stream.write(Buffer.from([byte]));
-    stream.end();
-  });
-  expect(await ask(channelTo(port))).toEqual({ messages: ["plain", "packed"], error: undefined });
-});
-
-test("a status without messages and percent-encoded words", async () => {
-  const port = await serveStreams((stream) =>
-    stream.respond(
-      { ...OK, "grpc-status": "5", "grpc-message": "nicht%20da%3A%20%C3%A4", "busbar-code": "x" },
-      { endStream: true },
-    ),
-  );
-  const { error } = await ask(channelTo(port));
-  expect([error?.code, error?.details]).toEqual([GRPC.NOT_FOUND, "nicht da: ä"]);
-  expect(error?.metadata["busbar-code"]).toBe("x");
-});
 
 const failures: readonly [name: string, code: number, (stream: ServerHttp2Stream) => void][] = [
   ["HTTP status 503", GRPC.UNAVAILABLE, (stream) => stream.respond({ ":status": 503 })],
@@ -105,52 +77,87 @@ const failures: readonly [name: string, code: number, (stream: ServerHttp2Stream
     (stream) => answer(stream, frameMessage(Buffer.from("x"), true), { "grpc-encoding": "gzip" }),
   ],
 ];
-for (const [name, code, way] of failures) {
-  test(`${name} is an error with a code, and the next call is served`, async () => {
-    let isFirst = true;
+describe.each([
+  ["Node's HTTP/2", Channel],
+  ["the lean one", LeanChannel],
+])("%s", (_, Kind) => {
+  function channelTo(port: number): CallChannel {
+    const channel = new Kind({ host: "127.0.0.1", port });
+    closers.push(() => channel.close());
+    return channel;
+  }
+
+  test("messages arrive complete, compressed or not, however the network cuts them", async () => {
+    const plain = frameMessage(Buffer.from("plain"));
+    const packed = frameMessage(gzipSync("packed"), true);
     const port = await serveStreams((stream) => {
-      if (isFirst) way(stream);
-      else answer(stream, frameMessage(Buffer.from("fine")));
-      isFirst = false;
+      stream.respond({ ...OK, "grpc-encoding": "gzip" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      for (const byte of Buffer.concat([plain, packed])) stream.write(Buffer.from([byte]));
+      stream.end();
     });
-    const channel = channelTo(port);
-    expect((await ask(channel)).error?.code).toBe(code);
-    await eventually(async () => (await ask(channel)).messages[0] === "fine", {
-      what: "an answer",
-    });
+    expect(await ask(channelTo(port))).toEqual({ messages: ["plain", "packed"], error: undefined });
   });
-}
 
-test("a deadline is sent to the server, and ends the call here", async () => {
-  let sent: string | undefined;
-  const server = createHttp2();
-  server.on("session", (session) => closers.push(() => session.destroy()));
-  server.on("stream", (_, headers) => (sent = headers["grpc-timeout"]?.toString()));
-  const { error } = await ask(channelTo(await listen(server)), { timeoutMs: 200 });
-  expect(error?.code).toBe(GRPC.DEADLINE_EXCEEDED);
-  expect(sent).toBe("200m");
+  test("a status without messages, and a percent-encoded message", async () => {
+    const port = await serveStreams((stream) =>
+      stream.respond(
+        { ...OK, "grpc-status": "5", "grpc-message": "nicht%20da%3A%20%C3%A4", "busbar-code": "x" },
+        { endStream: true },
+      ),
+    );
+    const { error } = await ask(channelTo(port));
+    expect([error?.code, error?.details]).toEqual([GRPC.NOT_FOUND, "nicht da: ä"]);
+    expect(error?.metadata["busbar-code"]).toBe("x");
+  });
+
+  for (const [name, code, way] of failures) {
+    test(`${name} is an error with a code, and the next call is served`, async () => {
+      let isFirst = true;
+      const port = await serveStreams((stream) => {
+        if (isFirst) way(stream);
+        else answer(stream, frameMessage(Buffer.from("fine")));
+        isFirst = false;
+      });
+      const channel = channelTo(port);
+      expect((await ask(channel)).error?.code).toBe(code);
+      await eventually(async () => (await ask(channel)).messages[0] === "fine", {
+        what: "an answer",
+      });
+    });
+  }
+
+  test("a deadline is sent to the server, and ends the call here", async () => {
+    let sent: string | undefined;
+    const server = createHttp2();
+    server.on("session", (session) => closers.push(() => session.destroy()));
+    server.on("stream", (_, headers) => (sent = headers["grpc-timeout"]?.toString()));
+    const { error } = await ask(channelTo(await listen(server)), { timeoutMs: 200 });
+    expect(error?.code).toBe(GRPC.DEADLINE_EXCEEDED);
+    expect(sent).toBe("200m");
+  });
+
+  test("no server, a server of another protocol, and a closed channel", async () => {
+    expect((await ask(channelTo(1))).error?.code).toBe(GRPC.UNAVAILABLE);
+    const port = await listen(createHttp((_, response) => response.end("hello")));
+    const { error } = await ask(channelTo(port));
+    expect(error?.code).toBe(GRPC.UNAVAILABLE);
+    expect(error?.cause).toMatchObject({ code: "ERR_HTTP2_ERROR" });
+    const closed = channelTo(port);
+    closed.close();
+    expect((await ask(closed)).error?.code).toBe(GRPC.CANCELLED);
+  });
+
+  test("closing the channel ends calls that are under way", async () => {
+    const port = await serveStreams((stream) => stream.respond(OK));
+    const channel = channelTo(port);
+    const asked = ask(channel);
+    setImmediate(() => channel.close());
+    expect((await asked).error).toBeDefined();
+  });
 });
 
-test("no server, a server of another protocol, and a closed channel", async () => {
-  expect((await ask(channelTo(1))).error?.code).toBe(GRPC.UNAVAILABLE);
-  const port = await listen(createHttp((_, response) => response.end("hello")));
-  const { error } = await ask(channelTo(port));
-  expect(error?.code).toBe(GRPC.UNAVAILABLE);
-  expect(error?.cause).toMatchObject({ code: "ERR_HTTP2_ERROR" });
-  const closed = channelTo(port);
-  closed.close();
-  expect((await ask(closed)).error?.code).toBe(GRPC.CANCELLED);
-});
-
-test("closing the channel ends calls that are under way", async () => {
-  const port = await serveStreams((stream) => stream.respond(OK));
-  const channel = channelTo(port);
-  const asked = ask(channel);
-  setImmediate(() => channel.close());
-  expect((await asked).error).toBeDefined();
-});
-
-test("a proxy carries bytes both ways; one that refuses is named", async () => {
+test("a proxy carries bytes both ways; the error about one that refuses names it", async () => {
   const far = await listen(createTcp((socket) => socket.pipe(socket)));
   const proxy = createHttp();
   proxy.on("connect", (request, socket) => {

@@ -1,15 +1,20 @@
 import type { Address } from "../../lib/address.ts";
-import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { limits } from "../../limits.ts";
-import { CallError } from "./call-error.ts";
+import { closedCall } from "./closed-call.ts";
 import { type Connection, dial } from "./connection.ts";
-import { type CallEvents, type CallStart, openCall, type OpenCall } from "./open-call.ts";
+import {
+  type CallChannel,
+  type CallEvents,
+  type CallStart,
+  openCall,
+  type OpenCall,
+} from "./open-call.ts";
 
 /**
- * Calls to one server over one connection. It connects with the first call, and again with the first
- * call after the connection was lost. An idle channel does not keep the process alive.
+ * Calls to one server over one connection. The first call connects, and so does the first call after a lost connection. An idle channel
+ * does not keep the process alive.
  */
-export class Channel {
+export class Channel implements CallChannel {
   readonly #address: Address;
   #connection: Connection | undefined;
   #calls = 0;
@@ -33,7 +38,6 @@ export class Channel {
     });
   }
 
-  /** Ends every call that is under way. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#keepalive);
@@ -65,7 +69,7 @@ export class Channel {
     clearInterval(this.#keepalive);
   }
 
-  /** A server that is gone without a word is noticed while a call waits for it. */
+  /** Detects a server that vanished silently while a call waits for it. */
   #ping(): void {
     const { session } = this.#connection ?? {};
     if (session === undefined || session.destroyed || session.connecting) return;
@@ -76,11 +80,4 @@ export class Channel {
     const isSent = session.ping(() => clearTimeout(silent));
     if (!isSent) clearTimeout(silent);
   }
-}
-
-function closedCall(events: CallEvents): OpenCall {
-  const error = new CallError(GRPC.CANCELLED, "the client is closed");
-  queueMicrotask(() => events.onEnd(error));
-  const nothing = (): void => undefined;
-  return { send: nothing, finish: nothing, cancel: nothing, pause: nothing, resume: nothing };
 }

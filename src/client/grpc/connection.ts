@@ -1,22 +1,27 @@
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
-import { connect as connectSocket } from "node:net";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  type IncomingHttpHeaders,
+} from "node:http2";
 import { type Address, formatAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
-import { proxyFor } from "./proxy.ts";
-import { connectThrough, type ServerStream } from "./tunnel.ts";
+import { CANCEL } from "./call-status.ts";
+import type { HttpConnection, HttpStream, HttpStreamEvents } from "./http-stream.ts";
+import { streamTo } from "./server-stream.ts";
 
-/** An HTTP/2 connection to a server that is being made, or stands. Calls may be opened at once. */
-export interface Connection {
+/** An HTTP/2 connection to a server, open or being opened. The caller may open calls at once. */
+export interface Connection extends HttpConnection {
   readonly session: ClientHttp2Session;
-  /** Why no further call may be opened; undefined while it may be used. */
+  /** Why no further call may be opened; undefined while the connection is usable. */
   readonly failure: Error | undefined;
-  /** Bytes that arrived, those of incomplete messages too. */
+  /** Bytes received, including those of incomplete messages. */
   bytesReceived(): number;
-  /** Closes it when its calls have ended, and after a while in any case. */
+  /** Closes the connection when its calls have ended, and after a while in any case. */
   close(): void;
 }
 
-/** Connects without TLS, through a proxy where the environment names one for this address. */
+/** Connects without TLS, through a proxy if the environment names one for this address. */
 export function dial(address: Address): Connection {
   const { stream, bytesRead } = streamTo(address);
   const session = connectHttp2(`http://${formatAddress(address)}`, {
@@ -33,6 +38,7 @@ export function dial(address: Address): Connection {
     get failure() {
       return failure;
     },
+    request: (headers, events) => openStream(session, headers, events, () => failure),
     bytesReceived: bytesRead,
     close() {
       if (session.destroyed || session.closed) return;
@@ -44,9 +50,35 @@ export function dial(address: Address): Connection {
   };
 }
 
-function streamTo(address: Address): ServerStream {
-  const proxy = proxyFor(address, process.env);
-  if (proxy !== undefined) return connectThrough(proxy, address);
-  const stream = connectSocket(address);
-  return { stream, bytesRead: () => stream.bytesRead };
+function openStream(
+  session: ClientHttp2Session,
+  headers: Readonly<Record<string, string>>,
+  events: HttpStreamEvents,
+  failure: () => Error | undefined,
+): HttpStream {
+  const stream: ClientHttp2Stream = session.request(headers);
+  let cause: Error | undefined;
+  stream.on("response", (answered: IncomingHttpHeaders) => events.onHeaders(answered));
+  stream.on("trailers", (trailers: IncomingHttpHeaders) => events.onTrailers(trailers));
+  stream.on("data", (chunk: Buffer) => events.onData(chunk));
+  stream.on("end", () => events.onDataEnd());
+  stream.on("error", (error: Error) => (cause ??= error));
+  stream.on("close", () =>
+    events.onClose({
+      isConnectionGone: session.destroyed,
+      resetCode: stream.rstCode,
+      cause: failure() ?? cause,
+    }),
+  );
+  return {
+    write: (bytes) => {
+      if (stream.writable) stream.write(bytes);
+    },
+    end: () => {
+      if (stream.writable) stream.end();
+    },
+    cancel: () => stream.close(CANCEL),
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+  };
 }

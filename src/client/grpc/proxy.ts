@@ -2,7 +2,7 @@ import { type Address, isLoopback } from "../../lib/address.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that the environment names for calls to this address, as gRPC clients read it. */
+/** The proxy that the environment names for this address, by the rules of gRPC clients. */
 export function proxyFor({ host }: Address, env: Environment): URL | undefined {
   if (isLoopback(host)) return undefined;
   const text = env["grpc_proxy"] ?? env["https_proxy"] ?? env["http_proxy"] ?? "";
@@ -12,7 +12,7 @@ export function proxyFor({ host }: Address, env: Environment): URL | undefined {
   return url?.protocol === "http:" ? url : undefined;
 }
 
-/** Whether `list` ("*", "example.org,.internal") names the host or a domain that it is in. */
+/** Whether `list` ("*", "example.org,.internal") contains the host or one of its domains. */
 function isExempt(host: string, list: string): boolean {
   const names = list.split(",").map((name) => name.trim().replace(/^\*?\./, ""));
   return names.some(

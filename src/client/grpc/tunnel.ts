@@ -1,19 +1,19 @@
 import { type Duplex, duplexPair, pipeline } from "node:stream";
 import { type Address, formatAddress } from "../../lib/address.ts";
 
-/** A stream to a server, and how many bytes it has brought. */
+/** A stream to a server, and the number of bytes received. */
 export interface ServerStream {
   readonly stream: Duplex;
   readonly bytesRead: () => number;
 }
 
-/** A stream to `to` through an HTTP proxy (CONNECT). Bytes written before it stands wait. */
+/** A stream to `to` through an HTTP proxy (CONNECT). Bytes written before it is open wait. */
 export function connectThrough(proxy: URL, to: Address): ServerStream {
   const [near, far] = duplexPair();
   let socket: { readonly bytesRead: number } | undefined;
   const { username, password } = proxy;
   const auth = username === "" ? undefined : `${decode(username)}:${decode(password)}`;
-  // An import would load all of it, and undici, for every caller without a proxy, too.
+  // A static import would load all of node:http, and undici, for callers without a proxy too.
   const { request } = process.getBuiltinModule("node:http");
   const asked = request({
     host: proxy.hostname,

@@ -23,7 +23,7 @@ import { CODE_KEY, FIELD_KEY } from "../status.ts";
 type Methods = (typeof Busbar)["method"];
 type Output<Name extends keyof Methods> = MessageInitShape<Methods[Name]["output"]>;
 
-/** Canned answers: a unary method returns one, a streaming one yields many. */
+/** Canned answers: a unary method returns one, a streaming method yields many. */
 export type Handlers = {
   readonly [Name in keyof Methods]?: (
     request: MessageShape<Methods[Name]["input"]>,
@@ -33,11 +33,11 @@ export type Handlers = {
     : AsyncIterable<Output<Name>>;
 };
 
-/** What a handler throws to refuse. */
+/** A handler throws this to reject a call. */
 export class Refusal extends Error {
   readonly status: status;
   readonly field: string | undefined;
-  /** The server's own word, where gRPC has none. */
+  /** The server's own code, where gRPC has none. */
   readonly own: string;
   constructor(code: keyof typeof status, message: string, field?: string, own = "refused") {
     super(message);
@@ -62,7 +62,7 @@ export async function serve(
     address: `127.0.0.1:${port}`,
     close: async () => {
       server.forceShutdown();
-      // forceShutdown returns before the sockets are gone.
+      // forceShutdown returns before the sockets are closed.
       await new Promise<void>((resolve) => setImmediate(resolve));
     },
   };

@@ -29,7 +29,7 @@ const ONE_OF_EACH: Readonly<Record<Principal["kind"], Principal>> = {
   anonymous: ANONYMOUS,
 };
 
-/** Who may do what. "own": only with what is theirs. All that is not here is denied. */
+/** The expected policy. "own": only on resources of their own. Everything that is not listed is denied. */
 const ADMINS = "local network server";
 const MAY: Readonly<Record<Permission, string>> = {
   "jobs.submit": `${ADMINS} submitter:own go-schedule rik user`,
@@ -118,7 +118,7 @@ describe("own resources", () => {
     test(name, () => expect(isAllowed(principal, permission, resource)).toBe(expected));
   }
 
-  test("it is looked up for those only who may do no more", () => {
+  test("the resource is looked up only for roles with the scope own", () => {
     const looked = (): Resource => {
       throw new Error("looked up");
     };
@@ -130,10 +130,10 @@ describe("own resources", () => {
 
 test("a rejection names the principal, the permission and the roles that have it", () => {
   expect(() => authorise(cluster, "clusters.register")).toThrow(
-    "cluster:blue lacks the permission clusters.register, which admin, registrar have",
+    "cluster:blue lacks the permission clusters.register, which the roles admin, registrar have",
   );
   expect(() => authorise(ANONYMOUS, "backup")).toThrow(
-    "anonymous lacks the permission backup, which admin has",
+    "anonymous lacks the permission backup, which the role admin has",
   );
   expect(() => authorise(submitter, "jobs.submit", () => inBlue)).not.toThrow();
   expect(() => authorise(agent, "tasks.pull", () => inBlue)).toThrow(
@@ -144,7 +144,7 @@ test("a rejection names the principal, the permission and the roles that have it
   );
 });
 
-test("principals have the names that are stored beside changes", () => {
+test("principals have the names that are stored with changes", () => {
   expect(Object.values(ONE_OF_EACH).map(nameOf)).toEqual([
     "local",
     "address:10.0.0.5",

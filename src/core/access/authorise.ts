@@ -1,7 +1,7 @@
 import { AppError } from "../../lib/errors.ts";
 import { nameOf, type Principal, submitterTo } from "./principal.ts";
 
-/** Everything that can be permitted. Closed: each operation needs exactly one of them. */
+/** All permissions. Closed: each operation needs exactly one of them. */
 export const PERMISSIONS = [
   "jobs.submit",
   "jobs.read",
@@ -49,7 +49,7 @@ export type Role = (typeof ROLES)[number];
 
 /** The resource that a request concerns, for roles that may act only on their own resources. */
 export type Resource =
-  /** Undefined: a job that names no cluster may go to any. */
+  /** Undefined: the job names no cluster and may go to any. */
   | { readonly kind: "clusters"; readonly names: readonly (string | undefined)[] }
   /** Undefined: there is no such job. */
   | { readonly kind: "job"; readonly submittedBy: string | undefined }
@@ -59,8 +59,8 @@ export type Resource =
 type Scope = "any" | "own";
 
 /**
- * Roles and their permissions: the whole policy. Whoever reaches a port of the native API is admin,
- * as long as there are no users.
+ * Roles and their permissions: the whole policy. Whoever reaches a port of the native API is admin, as
+ * long as there are no users.
  */
 const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>>> = {
   admin: Object.fromEntries(PERMISSIONS.map((permission) => [permission, "any"])),
@@ -90,7 +90,7 @@ const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>
     "services.read": "any",
     "services.manage": "any",
   },
-  // All that the REST gateway of nexus offers. Machines, credentials and backups are for others.
+  // Everything that the REST gateway of nexus offers, without machines, credentials and backups.
   user: {
     "jobs.submit": "any",
     "jobs.read": "any",
@@ -129,8 +129,8 @@ const ROLE_OF: Readonly<Record<Principal["kind"], Role>> = {
 };
 
 /**
- * Throws `permission_denied` unless the principal may do this. The resource is looked up only for
- * roles that may do it with their own alone; without one they may not.
+ * Throws `permission_denied` unless the principal has the permission. Looks the resource up only for
+ * roles with the scope "own"; without a resource these are denied.
  */
 export function authorise(
   principal: Principal,
@@ -148,6 +148,7 @@ function owns(principal: Principal, resource: Resource): boolean {
   const clusters = clustersOf(principal);
   switch (resource.kind) {
     case "clusters":
+      if (resource.names === clusters) return true; // a caller's own list, which may be long
       return resource.names.every((name) => name !== undefined && clusters.includes(name));
     case "job":
       if (principal.kind === "rik") return resource.submittedBy === nameOf(principal);
@@ -173,8 +174,8 @@ function lacking(principal: Principal, permission: Permission): AppError {
   const roles = ROLES.filter((role) => GRANTS[role][permission] !== undefined);
   return new AppError(
     "permission_denied",
-    `${nameOf(principal)} lacks the permission ${permission}, which ${roles.join(", ")} ` +
-      (roles.length === 1 ? "has" : "have"),
+    `${nameOf(principal)} lacks the permission ${permission}, which ` +
+      (roles.length === 1 ? `the role ${roles.join()} has` : `the roles ${roles.join(", ")} have`),
   );
 }
 

@@ -1,37 +1,37 @@
 /**
- * Who makes a request. Doors establish it from what cannot be made up: the address of the connection,
- * a credential that was checked, or the fact that the request comes from this process. A name that a
- * caller gives itself is no principal.
+ * Who makes a request. Doors establish it from facts that a caller cannot forge: the address of the
+ * connection, a verified credential, or the fact that the request comes from this process. A name that
+ * a caller gives itself is not a principal.
  */
 export type Principal =
-  /** A process on this machine, over loopback: which user runs it is not known. */
+  /** A process on this machine, over loopback: the server does not know which user runs it. */
   | { readonly kind: "local" }
-  /** Somebody on another machine who reaches a port that was opened to the network. */
+  /** A client on another machine that reaches a port that is open to the network. */
   | { readonly kind: "network"; readonly address: string }
   /** The server itself: its start, and agents in its process. */
   | { readonly kind: "server" }
-  /** Knows the register secret. */
+  /** Has the register secret. */
   | { readonly kind: "registrar" }
-  /** Knows the secret of this cluster. */
+  /** Has the secret of this cluster. */
   | { readonly kind: "cluster"; readonly cluster: string }
-  /** Knows tokens of these clusters. */
+  /** Has tokens of these clusters. */
   | Submitter
   | AgentPrincipal
   /** A worker or client of go-schedule, whose wire has no credentials. */
   | { readonly kind: "go-schedule" }
   | RikPrincipal
   | UserPrincipal
-  /** Shows nothing, where something could be shown. */
+  /** Sends no credential, where one could be sent. */
   | { readonly kind: "anonymous" };
 
 /** A worker, a controller or a user of rik. */
 export interface RikPrincipal {
   readonly kind: "rik";
-  /** As its credential proves it; absent: none is asked for. */
+  /** As its credential proves; absent: none is required. */
   readonly name?: string;
 }
 
-/** Somebody whom an OpenID provider has named. */
+/** A user whom an OpenID provider has authenticated. */
 export interface UserPrincipal {
   readonly kind: "user";
   readonly name: string;
@@ -50,14 +50,14 @@ export interface Submitter {
   readonly clusters: readonly string[];
 }
 
-// One object each: what is prepared for a principal is found again by its identity.
+// One object each: values prepared for a principal are cached by its identity.
 export const LOCAL: Principal = { kind: "local" };
 export const SERVER: Principal = { kind: "server" };
 export const REGISTRAR: Principal = { kind: "registrar" };
 export const GO_SCHEDULE: Principal = { kind: "go-schedule" };
 export const ANONYMOUS: Principal = { kind: "anonymous" };
 
-/** The name that is stored beside a change. */
+/** The name that is stored with a change. */
 export function nameOf(principal: Principal): string {
   switch (principal.kind) {
     case "network":
@@ -83,7 +83,7 @@ export function nameOf(principal: Principal): string {
   }
 }
 
-/** The same with one of its tokens alone; with none if it has none of this cluster. */
+/** The same with only its token of this cluster; without any if it has none. */
 export const narrowTo = (cluster: string, { clusters }: Submitter): Submitter => ({
   kind: "submitter",
   clusters: clusters.filter((name) => name === cluster),

@@ -26,8 +26,8 @@ const linkedTo = (graph: ReturnType<typeof cluster>, vertex: string, type: strin
   return parseSubsystem("os", { graph: { nodes, edges } }, graph);
 };
 
-describe("clusters", () => {
-  test("answer for themselves, whoever else is there", () => {
+describe("graphs of clusters", () => {
+  test("each cluster matches by its own graph, whichever other clusters are registered", () => {
     const graphs = new ClusterGraphs();
     graphs.put("b", cluster(2, 4));
     graphs.put("a", cluster(2, 4));
@@ -43,7 +43,7 @@ describe("clusters", () => {
     expect(graphs.names).toEqual(["a", "b"]);
   });
 
-  test("that are alike share their shapes, and not what is in use", () => {
+  test("equal clusters share their shapes, but not the record of use", () => {
     const graphs = new ClusterGraphs();
     for (const name of ["a", "b"]) graphs.put(name, cluster(1, 2));
     expect(graphs.layout("a").shapes).toBe(graphs.layout("b").shapes);
@@ -57,7 +57,7 @@ describe("clusters", () => {
     expect(namesOf(graphs, 1, "now")).toEqual(["a", "b"]);
   });
 
-  test("a subsystem that is added again replaces itself, and is deleted with its links", () => {
+  test("adding a subsystem again replaces it, and deleting it removes its links", () => {
     const graphs = new ClusterGraphs();
     const graph = cluster(2, 1);
     graphs.put("a", graph);
@@ -75,7 +75,7 @@ describe("clusters", () => {
     expect([withOs("rocky"), withOs("ubuntu")]).toEqual([0, 0]);
   });
 
-  test("a new graph keeps what is in use, also of what is gone for a while", () => {
+  test("a new graph keeps the record of use, also for vertices that it does not have", () => {
     const graphs = new ClusterGraphs();
     graphs.put("a", cluster(2, 2));
     const { allocation } = allocate(graphs.layout("a"), ask(2), graphs.use("a"));
@@ -95,7 +95,7 @@ describe("clusters", () => {
     expect([...graphs.use("a").entries()]).toEqual([]);
   });
 
-  test("one that shrank below what is in use has nothing free", () => {
+  test("a cluster that shrank below its use has nothing free", () => {
     const graphs = new ClusterGraphs();
     const pool = (size: number) =>
       parseGraph(documentOf({ type: "node", inside: [{ type: "core", size }] }));
@@ -107,13 +107,13 @@ describe("clusters", () => {
     expect(graphs.satisfy(ask(1), "ever").matches).toHaveLength(1);
   });
 
-  test("an unknown one is refused by name", () => {
+  test("an unknown cluster is rejected by name", () => {
     expect(() => new ClusterGraphs().layout("x")).toThrow(
       expect.objectContaining({ field: "cluster" }),
     );
   });
 
-  test("the order in which they came does not matter", () => {
+  test("the order in which clusters are added does not matter", () => {
     const sizes = fc.array(
       fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 })),
       {

@@ -15,18 +15,21 @@ export interface ClusterMatch extends Match {
   readonly cluster: string;
 }
 
-/** Clusters by name, in the order of their names. */
+/** Cluster names, sorted. */
 export interface Satisfied {
   readonly matches: readonly ClusterMatch[];
   readonly mismatches: readonly string[];
 }
 
-/** Clusters whose layouts answer alike; each request is matched once for all of them. */
+/**
+ * Clusters whose layouts give the same answer to every request: the request is matched once for all
+ * of them.
+ */
 interface Family {
   readonly layout: Layout;
   readonly names: Set<string>;
   readonly answers: WeakMap<CompiledRequest, Match>;
-  /** Why a request can never be met. */
+  /** Why the family can never satisfy a request. */
   readonly refusals: WeakMap<CompiledRequest, readonly Refusal[]>;
 }
 
@@ -46,23 +49,23 @@ interface Member {
   readonly graph: Graph;
   readonly subsystems: ReadonlyMap<string, Subsystem>;
   readonly use: Use;
-  /** Made when it is first wanted: subsystems often come by the dozen. */
+  /** Made on first use: clusters often add subsystems by the dozen. */
   layout: Layout | undefined;
   family: string | undefined;
-  /** What requests would get of the empty graph. */
+  /** The vertices that a request would get on the empty graph. */
   readonly allocations: WeakMap<CompiledRequest, Allocated>;
 }
 
 /**
- * The graphs of all clusters, with what is linked to them and what of them is in use. Guards that
- * a cluster's graph, its subsystems and its use belong together.
+ * The graphs of all clusters with their subsystems and their use. Keeps a cluster's graph, its
+ * subsystems and its use consistent with each other.
  */
 export class ClusterGraphs {
   readonly #members = new Map<string, Member>();
   readonly #families = new Map<string, Family>();
-  /** Another one whenever anything has changed that a request could be met by. */
+  /** Grows with each change of a cluster, graph or subsystem. */
   version = 0;
-  /** Those whose layout is yet to be made. */
+  /** Clusters whose layout is not made yet. */
   readonly #fresh = new Set<string>();
 
   get names(): readonly string[] {
@@ -70,15 +73,18 @@ export class ClusterGraphs {
   }
 
   /**
-   * Adds a cluster, or replaces its graph. Subsystems go with the old graph: their links are to its
-   * vertices. What is in use stays, and is remembered of vertices that are gone: they may return.
+   * Adds a cluster, or replaces its graph. Its subsystems are dropped with the old graph, because
+   * their links name its vertices. The record of use stays, also for vertices that the new graph
+   * lacks: they may return.
    */
   put(cluster: string, graph: Graph): void {
     const use = this.#members.get(cluster)?.use.moveTo(graph) ?? new Use(graph);
     this.#set(cluster, { graph, subsystems: new Map(), use });
   }
 
-  /** Adds a subsystem that was read for the cluster's graph, or replaces the one of its name. */
+  /**
+   * Adds a subsystem that was read for the cluster's graph, or replaces the one with the same name.
+   */
   putSubsystem(cluster: string, subsystem: Subsystem): void {
     const { graph, subsystems, use } = this.#get(cluster);
     if (!subsystems.has(subsystem.name) && subsystems.size >= limits.subsystemsMax) {
@@ -88,7 +94,7 @@ export class ClusterGraphs {
     this.#set(cluster, { graph, subsystems: next, use });
   }
 
-  /** Removes a subsystem with all its links; false when there is none of this name. */
+  /** Removes a subsystem with all its links; false when the cluster has none of this name. */
   deleteSubsystem(cluster: string, name: string): boolean {
     const { graph, subsystems, use } = this.#get(cluster);
     const next = new Map(subsystems);
@@ -120,7 +126,7 @@ export class ClusterGraphs {
     return this.#get(cluster).subsystems;
   }
 
-  /** For recording what jobs take. What is kept with a job should be by id: see `sharesOf`. */
+  /** The record of what jobs use of the cluster. Store shares by vertex id: see `sharesOf`. */
   use(cluster: string): Use {
     return this.#get(cluster).use;
   }
@@ -130,25 +136,29 @@ export class ClusterGraphs {
     return member.layout ?? this.#layOut(cluster, member);
   }
 
-  /** Whether one cluster could ever meet a request: asked once for all that are like it. */
+  /**
+   * Whether the empty cluster can satisfy a request. Matched once for all clusters of its family.
+   */
   match(cluster: string, request: CompiledRequest): Match {
     const own = this.layout(cluster);
     const family = this.#families.get(this.#get(cluster).family ?? "");
     return family === undefined ? match(own, request) : sharedMatch(family, request);
   }
 
-  /** Makes what the first match would have to make: at a start, when nobody waits for an answer. */
+  /**
+   * Makes all layouts that are missing. Called at start, before the first request waits for one.
+   */
   layOutAll(): void {
     for (const cluster of this.#fresh) this.layout(cluster);
   }
 
-  /** Whether any cluster could ever meet a request. */
+  /** Whether any registered cluster, when empty, can satisfy a request. */
   isPossible(request: CompiledRequest): boolean {
     this.layOutAll();
     return this.#families.values().some((family) => sharedMatch(family, request).fits);
   }
 
-  /** Which vertices of the empty graph a request would get: of many tasks the same. */
+  /** The vertices that a request would get on the empty graph. Many tasks share one answer. */
   allocation(cluster: string, request: CompiledRequest): Allocated {
     const { allocations } = this.#get(cluster);
     let known = allocations.get(request);
@@ -159,10 +169,10 @@ export class ClusterGraphs {
   }
 
   /**
-   * Compares a request with every graph, and explains refusals when `reasons` says so: what is asked
-   * of this request afterwards is known already. Yields between slices.
+   * Matches a request against every graph and, with `reasons`, explains each mismatch; later calls
+   * for the same request use these results. Yields between slices.
    */
-  *learn(
+  *matchAll(
     request: CompiledRequest,
     total: MatchTotal,
     { reasons, slicer }: { readonly reasons: boolean; readonly slicer: Slicer },
@@ -177,7 +187,10 @@ export class ClusterGraphs {
     }
   }
 
-  /** Which clusters could ever meet a request, or could now with what is free. */
+  /**
+   * The clusters that can satisfy a request when empty ("ever"), or with what is free at present
+   * ("now").
+   */
   satisfy(request: CompiledRequest, when: "ever" | "now"): Satisfied {
     this.layOutAll();
     const matches: ClusterMatch[] = [];
@@ -190,7 +203,7 @@ export class ClusterGraphs {
       const shared = sharedMatch(family, request);
       for (const cluster of family.names) {
         const use = when === "now" ? this.#members.get(cluster)?.use : undefined;
-        // What could never be met cannot be met now either.
+        // A request that does not fit the empty graph does not fit now either.
         const isShared = use === undefined || use.isEmpty || !shared.fits;
         tell(cluster, isShared ? shared : match(this.layout(cluster), request, use));
       }
@@ -199,7 +212,7 @@ export class ClusterGraphs {
     return { matches, mismatches: mismatches.sort() };
   }
 
-  /** Why a cluster cannot meet a request, for each of its alternatives. */
+  /** Why a cluster cannot satisfy a request, one reason for each alternative. */
   explain(cluster: string, request: CompiledRequest, when: "ever" | "now"): readonly Refusal[] {
     const layout = this.layout(cluster);
     if (when === "now") return explainRefusal(layout, request, this.use(cluster));
@@ -223,7 +236,7 @@ export class ClusterGraphs {
 
   #layOut(cluster: string, member: Member): Layout {
     const own = layOut(member.graph, member.subsystems);
-    // One that is like no other is a family of its own; no key of shapes begins like this.
+    // A cluster that equals no other is a family of its own. No key of shapes begins with "only".
     const key = own.key ?? `only ${cluster}`;
     const family = this.#families.get(key);
     if (family === undefined) {
@@ -233,7 +246,7 @@ export class ClusterGraphs {
       member.layout = own;
     } else {
       family.names.add(cluster);
-      // The same key means the same shapes under the same numbers: they are held once.
+      // Equal keys mean equal shapes with equal numbers, so the family holds them once.
       const { shapes, linkSets, mostInside, types } = family.layout;
       member.layout = { ...own, shapes, linkSets, mostInside, types, key };
     }

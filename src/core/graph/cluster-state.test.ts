@@ -9,28 +9,28 @@ import {
   valuesOf,
 } from "./cluster-state.ts";
 
-const told = (patch: unknown, state: ClusterState = NO_STATE, nowMs = 1_000) =>
+const merge = (patch: unknown, state: ClusterState = NO_STATE, nowMs = 1_000) =>
   mergeState(state, patch, nowMs);
 
-describe("what clusters say of themselves", () => {
-  test("is merged: keys told replace, others stay, null removes", () => {
-    const before = told({ nodes_free: 20, os: "rocky", isOpen: true, gone: 1 });
-    const after = told({ nodes_free: 10, gone: null, never: null }, before, 2_000);
+describe("the state that a cluster reports", () => {
+  test("is merged: reported keys replace, other keys stay, null removes", () => {
+    const before = merge({ nodes_free: 20, os: "rocky", isOpen: true, gone: 1 });
+    const after = merge({ nodes_free: 10, gone: null, never: null }, before, 2_000);
     expect(valuesOf(after)).toEqual({ nodes_free: 10, os: "rocky", isOpen: true });
     expect(valuesOf(before)).toMatchObject({ nodes_free: 20, gone: 1 });
-    expect(told(null, before)).toBe(before);
+    expect(merge(null, before)).toBe(before);
   });
 
   test("each key has its own age", () => {
-    const state = told({ a: 2 }, told({ a: 1, b: 1 }), 5_000);
+    const state = merge({ a: 2 }, merge({ a: 1, b: 1 }), 5_000);
     expect([ageOf(state, "a", 6_000), ageOf(state, "b", 6_000)]).toEqual([1_000, 5_000]);
     expect(ageOf(state, "c", 6_000)).toBeUndefined();
     expect(ageOf(state, "toString", 6_000)).toBeUndefined();
     expect(ageOf(state, "a", 0)).toBe(0);
   });
 
-  test("keys may have the names of an object's own parts", () => {
-    const state = told(JSON.parse('{"__proto__": 1, "constructor": 2, "nodes-free": 3}'));
+  test("keys may be named like properties of Object.prototype", () => {
+    const state = merge(JSON.parse('{"__proto__": 1, "constructor": 2, "nodes-free": 3}'));
     expect(Object.keys(valuesOf(state))).toEqual(["__proto__", "constructor", "nodes-free"]);
     expect(ageOf(state, "__proto__", 1_000)).toBe(0);
   });
@@ -52,7 +52,7 @@ describe("what clusters say of themselves", () => {
   ];
   for (const [name, patch, field] of refused) {
     test(`is refused whole: ${name}`, () => {
-      expect(() => told(patch)).toThrow(expect.objectContaining({ field }));
+      expect(() => merge(patch)).toThrow(expect.objectContaining({ field }));
     });
   }
 });
@@ -66,8 +66,8 @@ describe("counters", () => {
     { key: "untold", by: "jobs" },
   ]);
 
-  test("go down by nodes, slots or jobs, never below 0, until told again", () => {
-    const state = told({ nodes_free: 20, slots_free: 3, starts_left: 2, os: "x", other: 1 });
+  test("count down by nodes, slots or jobs, never below 0, until the cluster reports the key again", () => {
+    const state = merge({ nodes_free: 20, slots_free: 3, starts_left: 2, os: "x", other: 1 });
     const after = countDown(state, counters, { nodes: 4, slots: 8 });
     expect(valuesOf(after)).toEqual({
       nodes_free: 16,
@@ -77,11 +77,11 @@ describe("counters", () => {
       other: 1,
     });
     expect(ageOf(after, "nodes_free", 3_000)).toBe(2_000);
-    expect(valuesOf(told({ nodes_free: 20 }, after)).nodes_free).toBe(20);
+    expect(valuesOf(merge({ nodes_free: 20 }, after)).nodes_free).toBe(20);
     expect(valuesOf(state).nodes_free).toBe(20);
   });
 
-  test("are refused by name", () => {
+  test("invalid counters are rejected by name", () => {
     const parse = (value: unknown) => () => parseCounters(value);
     expect(parse({})).toThrow(expect.objectContaining({ field: "counters" }));
     expect(parse([1])).toThrow(expect.objectContaining({ field: "counters[0]" }));

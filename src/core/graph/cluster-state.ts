@@ -8,24 +8,24 @@ import { mustBe, quote } from "./vertex-table.ts";
 
 export type StateValue = number | string | boolean;
 
-/** What a cluster says of itself, as selection sees it. */
+/** The state that a cluster reports of itself, as selection sees it. */
 export type StateValues = Readonly<Record<string, StateValue>>;
 
-/** The same with when each key was last told. */
+/** The same, with the time of the last report of each key. */
 export type ClusterState = Readonly<
   Record<string, { readonly value: StateValue; readonly setAtMs: number }>
 >;
 
 export const NO_STATE: ClusterState = Object.freeze({});
 
-/** Of a key: brackets would not be told from those of an expression. */
+/** Keys have no brackets: an expression could not tell them from its own. */
 const KEY_RULE = {
   minLength: 1,
   maxLength: limits.nameLengthMax,
   pattern: `^(?!__proto__$)[^\\[\\]${CONTROL_SET}]+$`,
 } as const satisfies Rule;
 
-/** Of values by key: what a cluster says of itself, and parameters of selections. */
+/** Values by key: the state that a cluster reports, and the parameters of selections. */
 export const VALUES_RULE = {
   maxProperties: limits.stateKeysMax,
   propertyNames: KEY_RULE,
@@ -38,7 +38,7 @@ export const COUNTER_RULES = {
   by: { enum: ["nodes", "slots", "jobs"] },
 } as const satisfies Readonly<Record<string, Rule>>;
 
-/** Lays what was told over what is known: null removes a key, keys not told stay as they are. */
+/** Merges a reported patch into the state: null removes a key, keys that the patch lacks stay. */
 export function mergeState(state: ClusterState, patch: unknown, nowMs: number): ClusterState {
   if (patch === null) return state;
   if (!isRecord(patch)) throw invalid("state", mustBe("an object of keys and values", patch));
@@ -73,7 +73,7 @@ function checkValue(value: unknown, field: string): StateValue {
   return visible(text, text.length);
 }
 
-/** Numbers, texts, true and false by name, as a job gives them for choosing a cluster. */
+/** Numbers, strings and booleans by name: the parameters with which a job selects a cluster. */
 export function readValues(value: unknown, field: string): StateValues {
   if (!isRecord(value)) throw invalid(field, mustBe("an object of names and values", value));
   const entries = Object.entries(value);
@@ -92,16 +92,16 @@ export function readValues(value: unknown, field: string): StateValues {
 export const valuesOf = (state: ClusterState): StateValues =>
   Object.fromEntries(Object.entries(state).map(([key, { value }]) => [key, value]));
 
-/** How long ago a key was told; undefined: never. */
+/** The time since a key was last reported; undefined: it never was. */
 export function ageOf(state: ClusterState, key: string, nowMs: number): number | undefined {
   const entry = Object.hasOwn(state, key) ? state[key] : undefined;
   return entry === undefined ? undefined : Math.max(0, nowMs - entry.setAtMs);
 }
 
-/** A key that goes down as jobs are assigned, until the cluster tells it again. */
+/** A key that counts down as jobs are assigned, until the cluster reports it again. */
 export interface StateCounter {
   readonly key: string;
-  /** By the job's nodes, by its slots, or by one. */
+  /** By the job's nodes, by its slots, or by 1. */
   readonly by: "nodes" | "slots" | "jobs";
 }
 
@@ -124,8 +124,9 @@ export function parseCounters(value: unknown): readonly StateCounter[] {
 }
 
 /**
- * The state after a job was assigned. Never below 0; keys that are not told, or are no numbers,
- * are left alone. Their age stays: only the cluster itself makes what it says young again.
+ * The state after a job was assigned. Values never go below 0; keys that were never reported, or
+ * are not numbers, stay as they are. The age of a key does not change: only a report of the cluster
+ * renews it.
  */
 export function countDown(
   state: ClusterState,

@@ -5,27 +5,27 @@ import { arrange, type Graph, NO_PARENT } from "./graph.ts";
 import { canonicalJson, type Scalar } from "./metadata.ts";
 import { type Kind, VertexTableBuilder } from "./vertex-table.ts";
 
-/** A machine under its name, as much as its graph shows. */
+/** The facts of a machine that its graph shows, with its name. */
 export interface MachineFacts extends Pick<
   NodeFacts,
   "cores" | "sockets" | "numa" | "memoryBytes" | "gpus"
 > {
   readonly name: string;
   readonly others?: NodeFacts["others"];
-  /** Kept with the node's vertex, for people. */
+  /** Metadata of the node's vertex, for display. */
   readonly metadata?: Readonly<Record<string, Scalar>>;
 }
 
 /** The id of a node's vertex in the graph of its cluster. */
 export const nodeVertexId = (cluster: string, node: string): string => `/${cluster}/${node}`;
 
-/** A node's name cannot end in a slash, so this is no node's id. */
+/** A node's name cannot end in a slash, so this is the id of no node. */
 const rackVertexId = (cluster: string): string => `/${cluster}/rack/`;
 
 /**
- * A cluster put together from its nodes. Cores that differ in nothing are one vertex with a size,
- * so a node takes a handful of vertices, however large it is. Ids are paths: "/cluster/node/core". All
- * nodes are in one rack: which rack a machine stands in nobody knows, and jobspecs may name that level.
+ * Builds a cluster's graph from its nodes. Equal cores become one vertex with a size, so a node of
+ * any size takes a handful of vertices. Ids are paths: "/cluster/node/core". All nodes are in one
+ * rack, because jobspecs may name that level and Busbar does not know the real racks.
  */
 export function clusterGraph(cluster: string, nodes: readonly MachineFacts[]): Graph {
   const tree = new Tree();
@@ -33,7 +33,7 @@ export function clusterGraph(cluster: string, nodes: readonly MachineFacts[]): G
   const rack = tree.add(root, rackVertexId(cluster), { type: "rack", size: 1, unit: "" });
   const names = new Set<string>();
   for (const [at, facts] of nodes.entries()) {
-    if (names.has(facts.name)) throw invalid(`nodes[${at}].name`, "is given twice");
+    if (names.has(facts.name)) throw invalid(`nodes[${at}].name`, "appears twice");
     names.add(facts.name);
     addNode(tree, rack, nodeVertexId(cluster, facts.name), facts, `nodes[${at}]`);
   }
@@ -62,7 +62,8 @@ function addNode(tree: Tree, above: number, id: string, facts: MachineFacts, fie
   parts.forEach(({ vertex, path }, at) => {
     tree.addSome(vertex, `${path}/core`, "core", shareOf(facts.cores, parts.length, at), "");
   });
-  // Memory belongs to a domain only where domains are known: a socket alone says nothing about it.
+  // Memory belongs to a NUMA domain only where domains are known: a socket alone says nothing about
+  // memory.
   const holders = facts.numa > 1 ? parts : [{ vertex: node, path: id }];
   holders.forEach(({ vertex, path }, at) => {
     const bytes = shareOf(facts.memoryBytes, holders.length, at);
@@ -70,7 +71,7 @@ function addNode(tree: Tree, above: number, id: string, facts: MachineFacts, fie
   });
   tree.addSome(node, `${id}/gpu`, "gpu", facts.gpus, "");
   for (const [name, amount] of Object.entries(facts.others ?? {})) {
-    // A name may have slashes: below a word of their own they cannot spell another vertex's id.
+    // A resource name may contain slashes. Below "other" it cannot spell the id of another vertex.
     tree.addSome(node, `${id}/other/${name}`, name, amount, "");
   }
 }
@@ -80,7 +81,7 @@ interface Part {
   readonly path: string;
 }
 
-/** The smallest parts of a node that hold cores: its memory domains, its sockets, or itself. */
+/** The smallest parts of a node that hold cores: its NUMA domains, its sockets, or the node. */
 function domainsOf(tree: Tree, node: number, id: string, facts: MachineFacts): readonly Part[] {
   const within = (holders: readonly Part[], type: string, count: number): readonly Part[] => {
     if (count <= 1) return holders;
@@ -93,11 +94,14 @@ function domainsOf(tree: Tree, node: number, id: string, facts: MachineFacts): r
     );
   };
   const sockets = within([{ vertex: node, path: id }], "socket", facts.sockets);
-  // Fewer domains than sockets cannot be shown as parts of them.
+  // Fewer domains than sockets cannot be shown as parts of sockets.
   return facts.numa < sockets.length ? sockets : within(sockets, "numa", facts.numa);
 }
 
-/** Part number `at` of `total` shared evenly in whole pieces; the first ones get the rest. */
+/**
+ * The size of part number `at` when `total` is divided evenly into whole pieces; the first parts
+ * get the remainder.
+ */
 const shareOf = (total: number, parts: number, at: number): number =>
   Math.floor(total / parts) + (at < total % parts ? 1 : 0);
 

@@ -24,7 +24,7 @@ const contains = (source: unknown, target: unknown, relation: unknown = "contain
 });
 
 describe("a graph", () => {
-  test("is a tree of what contains what, in one order, whatever the order of the document", () => {
+  test("is a tree of containment in one order, whatever the order of the document", () => {
     const graph = parseGraph(
       aDocument({ a: "cluster", "10": "node", "9": "node", c: "core" }, [
         ["a", "10"],
@@ -142,18 +142,18 @@ describe("a graph", () => {
     });
   }
 
-  test("is refused when it is deeper than any cluster", () => {
+  test("is rejected when it is deeper than any cluster", () => {
     const nodes = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`v${at}`, {}]));
     const edges = Array.from({ length: 99 }, (_, at) => contains(`v${at}`, `v${at + 1}`));
     const error = errorOf(() => parseGraph({ graph: { nodes, edges } }));
     expect(error.field).toBe("graph.nodes.v64");
   });
 
-  test("is refused when it is not JSON", () => {
+  test("is rejected when it is not JSON", () => {
     expect(errorOf(() => parseGraphText("{")).field).toBe("graph");
   });
 
-  test("ids and fields may have the names of an object's own parts", () => {
+  test("ids and fields may be named like properties of Object.prototype", () => {
     const text = `{"graph":{"nodes":{"__proto__":{"metadata":{"__proto__":1,"constructor":2}},
       "toString":{}},"edges":[{"source":"__proto__","target":"toString","relation":"contains"}]}}`;
     const graph = parseGraphText(text);
@@ -162,8 +162,8 @@ describe("a graph", () => {
   });
 });
 
-describe("written back", () => {
-  test("a graph is the same graph, and written again the same document", () => {
+describe("round trips", () => {
+  test("a written graph is read as the same graph, and written again as the same document", () => {
     fc.assert(
       fc.property(anyBranch, (branch) => {
         const graph = parseGraph(documentOf(branch));
@@ -188,7 +188,7 @@ describe("written back", () => {
   });
 });
 
-describe("a document that was damaged", () => {
+describe("a damaged document", () => {
   const damage = fc.record({
     at: fc.nat(),
     value: fc.oneof(
@@ -197,7 +197,7 @@ describe("a document that was damaged", () => {
     ),
   });
 
-  test("is refused with an invalid_argument that names its place, or is read; nothing else", () => {
+  test("is rejected with an invalid_argument that names the place, or is read; no other error", () => {
     fc.assert(
       fc.property(
         anyBranch,
@@ -238,7 +238,7 @@ function damageAt(document: unknown, at: number, value: unknown): void {
 describe("a graph from facts", () => {
   const facts = { name: "w1", cores: 64, memoryBytes: 256e9, gpus: 4, sockets: 1, numa: 1 };
 
-  test("of a plain machine: a node with its cores, memory and gpus", () => {
+  test("of one machine: a node with its cores, memory and gpus", () => {
     const graph = nodeGraph(facts);
     expect(graph.ids).toEqual(["/w1", "/w1/core", "/w1/gpu", "/w1/memory"]);
     expect(countsByType(graph)).toEqual({ core: 64, gpu: 4, memory: 256e9, node: 1 });
@@ -270,7 +270,7 @@ describe("a graph from facts", () => {
     });
   }
 
-  test("totals are kept however cores are shared out", () => {
+  test("keeps totals, however cores are divided", () => {
     const amount = fc.integer({ min: 0, max: 200 });
     fc.assert(
       fc.property(amount, amount, fc.nat(8), fc.nat(16), (cores, memoryBytes, sockets, numa) => {
@@ -281,7 +281,7 @@ describe("a graph from facts", () => {
     );
   });
 
-  test("of many machines: one cluster, the same in any order, and written back the same", () => {
+  test("of many machines: one cluster, the same in any order of nodes, and round trips", () => {
     const nodes = ["a", "b", "c"].map((name) => ({ ...facts, name, metadata: { os: "linux" } }));
     const graph = clusterGraph("east", nodes);
     expect(countsByType(graph)).toMatchObject({ cluster: 1, node: 3, core: 192 });
@@ -290,7 +290,7 @@ describe("a graph from facts", () => {
     expect(toJgf(parseGraph(toJgf(graph)))).toEqual(toJgf(graph));
   });
 
-  test("wrong facts are refused by name", () => {
+  test("invalid facts are rejected by name", () => {
     expect(errorOf(() => nodeGraph({ ...facts, cores: -1 })).field).toBe("node.cores");
     expect(errorOf(() => clusterGraph("c", [facts, facts])).field).toBe("nodes[1].name");
     expect(errorOf(() => nodeGraph({ ...facts, name: "" })).field).toBe("node.name");

@@ -5,12 +5,11 @@ import { SLICE } from "./joined-texts.ts";
 import { type Kind, metadataOf, shorten, type VertexTable } from "./vertex-table.ts";
 
 /**
- * What a cluster has: trees of vertices, each inside the one that contains it. In columns, because
- * 10,000 nodes with 64 cores each are more than half a million vertices.
+ * The resources of a cluster: trees of vertices, each inside its parent. Stored in columns, because
+ * 10,000 nodes with 64 cores each have more than half a million vertices.
  *
- * Vertices stand in one order: whatever contains comes before what it contains, brothers by id. So
- * a vertex and all inside it are one range, and what is found in a graph never depends on the order
- * in which its document was written.
+ * Vertices have one order: parents before their children, siblings by id. So a vertex and its
+ * descendants are one range, and no result depends on the order in which a document was written.
  */
 export interface Graph {
   readonly ids: readonly string[];
@@ -18,7 +17,7 @@ export interface Graph {
   readonly kindOf: Int32Array;
   /** -1 for a root. */
   readonly parentOf: Int32Array;
-  /** One past the last vertex inside. */
+  /** One past the last descendant. */
   readonly endOf: Int32Array;
   readonly labels: ReadonlyMap<number, string>;
   readonly extras: readonly (string | undefined)[];
@@ -26,7 +25,7 @@ export interface Graph {
 
 export const NO_PARENT = -1;
 
-/** Puts vertices into their order. Throws where the parents are no trees. */
+/** Puts vertices into their order. Throws when the parents do not form trees. */
 export function arrange(table: VertexTable, parentOf: Int32Array): Graph {
   const count = table.ids.length;
   const order = inOrder(table.ids, parentOf);
@@ -57,13 +56,13 @@ export function arrange(table: VertexTable, parentOf: Int32Array): Graph {
   return graph;
 }
 
-/** Old numbers in the new order; those on or below a cycle are left out. */
+/** Old numbers in the new order, without vertices on or below a cycle. */
 function inOrder(ids: readonly string[], parentOf: Int32Array): Int32Array {
   const count = ids.length;
   const { start, children } = childrenOf(ids, parentOf);
   const order = new Int32Array(count);
   let placed = 0;
-  // The open vertices, from a root down: which child of each is next, in `children`.
+  // The path of open vertices from a root down: the index in `children` of the next child of each.
   const next: number[] = [start[count] ?? 0];
   const last: number[] = [children.length];
   while (next.length > 0) {
@@ -88,7 +87,7 @@ function inOrder(ids: readonly string[], parentOf: Int32Array): Int32Array {
 }
 
 interface Children {
-  /** Where each vertex's children begin; roots are the children of vertex number `count`. */
+  /** Where the children of each vertex begin; roots are the children of vertex number `count`. */
   readonly start: Int32Array;
   readonly children: Int32Array;
 }
@@ -121,7 +120,7 @@ function childrenOf(ids: readonly string[], parentOf: Int32Array): Children {
   return { start, children };
 }
 
-/** Whole numbers first, by value; then texts, by their characters. */
+/** Whole numbers first, by value; then other texts, by their characters. */
 export function byId(ids: readonly string[]): (one: number, other: number) => number {
   const values = Float64Array.from(ids, (id) => (/^(?:0|[1-9]\d{0,14})$/.test(id) ? +id : NaN));
   return (one, other) => {
@@ -160,7 +159,7 @@ export function vertexNumber(graph: Graph, id: string): number | undefined {
   return numbersByGraph.get(graph)?.get(id);
 }
 
-/** Makes what `vertexNumber` looks in, unless it is there. Yields between slices. */
+/** Builds the index that `vertexNumber` uses, if it is missing. Yields between slices. */
 export function* indexIds(graph: Graph): Generator<undefined, void> {
   if (numbersByGraph.has(graph)) return;
   const numbers = new Map<string, number>();
@@ -175,7 +174,7 @@ export interface Vertex {
   readonly id: string;
   readonly label: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The id of what contains it; undefined for a root. */
+  /** The id of the parent; undefined for a root. */
   readonly inside: string | undefined;
 }
 
@@ -189,7 +188,7 @@ export function vertexOf(graph: Graph, number: number): Vertex {
   };
 }
 
-/** How many pieces of each type there are, for people. */
+/** The number of pieces of each type, for display. */
 export function countsByType(graph: Graph): Record<string, number> {
   const counts = new Map<string, number>();
   for (const kind of graph.kindOf) {

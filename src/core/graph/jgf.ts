@@ -1,3 +1,4 @@
+import { parseShallowJson } from "../../lib/bytes/json-size.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { arrange, type Graph, NO_PARENT, vertexOf } from "./graph.ts";
@@ -5,9 +6,9 @@ import { isRecord } from "./metadata.ts";
 import { mustBe, quote, readVertices } from "./vertex-table.ts";
 
 /**
- * Reads the containment graph of a cluster from a JSON Graph Format document (version 2). Only
- * "contains" links build it. "in" is the same the other way round: it adds nothing, but must not
- * say otherwise. Any other relation is ignored.
+ * Reads the containment graph of a cluster from a JSON Graph Format document (version 2).
+ * "contains" edges build it. An "in" edge is the reverse of a "contains" edge: it adds nothing, and
+ * must not contradict. Other relations are ignored.
  */
 export function parseGraph(document: unknown): Graph {
   const { nodes, edges } = graphOf(document);
@@ -48,18 +49,18 @@ export function parseGraph(document: unknown): Graph {
   return arrange(table, parentOf);
 }
 
-/** The same from text. */
+/** The same from JSON text. */
 export const parseGraphText = (text: string): Graph => parseGraph(parseJson(text));
 
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseShallowJson(text, limits.jsonDepthMax);
   } catch (cause) {
     throw invalid("graph", `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
   }
 }
 
-/** Both parts of a document, with their sizes checked before anything is read. */
+/** The vertices and edges of a document, after a check of their counts. */
 export function graphOf(document: unknown): { nodes: unknown; edges: readonly unknown[] } {
   if (!isRecord(document)) throw invalid("graph", `the document ${mustBe("an object", document)}`);
   const graph = document["graph"];

@@ -1,10 +1,10 @@
-/** Texts one behind the other: a million small strings are slow to hand from thread to thread. */
+/** Texts joined into one: a million small strings are slow to pass between threads. */
 export interface JoinedTexts {
   readonly text: string;
   readonly lengths: Int32Array;
 }
 
-/** Texts or vertices that are read before others have their turn. */
+/** The number of texts or vertices to process before other work gets a turn. */
 export const SLICE = 20_000;
 
 export const joinTexts = (texts: readonly string[]): JoinedTexts => ({
@@ -27,7 +27,10 @@ export function* splitTexts({
   return texts;
 }
 
-/** Texts of which many are equal: each once, and which one stands where; -1 for none. */
+/**
+ * A list of texts with many duplicates: each text once, and the index of the text at each position;
+ * -1 for none.
+ */
 export interface SharedTexts {
   readonly texts: JoinedTexts;
   readonly textOf: Int32Array;

@@ -6,22 +6,24 @@ import { canonicalJson } from "./metadata.ts";
 import type { Scalars } from "./request/requirement.ts";
 import type { Subsystem, SubsystemVertex } from "./subsystems/subsystem.ts";
 
-/** Vertices with the same of everything that can be asked for, all that is inside included. */
+/**
+ * Vertices that are equal in everything that a request can ask for, including their descendants.
+ */
 export interface VertexShape {
-  /** Its type's number; -1: the top, which contains all roots. */
+  /** The number of its type; -1: the top, which contains all roots. */
   readonly type: number;
   readonly size: number;
   readonly unit: string;
-  /** Its links and those of all that contains it: what is linked to a rack holds for its nodes. */
+  /** Its own links and those of its ancestors: a link to a rack holds for the nodes of the rack. */
   readonly linkSet: number;
-  /** The shapes directly inside, each once, and how often. */
+  /** The shapes of the children, each once, and how often each occurs. */
   readonly children: readonly number[];
   readonly counts: readonly number[];
-  /** Pieces strictly inside, by type. */
+  /** Pieces among the descendants, by type. */
   readonly inside: Float64Array;
 }
 
-/** What a vertex is linked to: its own by subsystem, and the set of what contains it. */
+/** The links of a vertex: its own by subsystem, and the set of its parent. */
 export interface LinkSet {
   /** The number of another set; -1: none. */
   readonly above: number;
@@ -29,8 +31,8 @@ export interface LinkSet {
 }
 
 /**
- * A graph and its subsystems, folded for matching: most clusters are a few shapes many times over,
- * and what holds for a vertex holds for every other of its shape.
+ * A graph and its subsystems, folded for matching. Most clusters repeat a few shapes many times,
+ * and a match of one vertex holds for every vertex of the same shape.
  */
 export interface Layout {
   readonly graph: Graph;
@@ -41,9 +43,15 @@ export interface Layout {
   /** The number of the top's shape. */
   readonly top: number;
   readonly linkSets: readonly LinkSet[];
-  /** By type row × number of types + column: the most of the column's type inside one of the row's. */
+  /**
+   * At row type × number of types + column type: the most of the column's type inside one vertex of
+   * the row's type.
+   */
   readonly mostInside: Float64Array;
-  /** Layouts with the same key answer every request alike; undefined: too irregular to say. */
+  /**
+   * Layouts with equal keys give equal answers to every request; undefined: too irregular to
+   * compare.
+   */
   readonly key: string | undefined;
 }
 
@@ -51,10 +59,10 @@ export const TOP_TYPE = -1;
 
 type Subsystems = ReadonlyMap<string, Subsystem>;
 
-/** The newest of each graph, made before it is asked for: a million vertices take a while. */
+/** The newest layout of each graph, made in advance: a million vertices take a while. */
 const kept = new WeakMap<Graph, Layout>();
 
-/** Remembers the layout of a graph and its subsystems. */
+/** Keeps the layout of a graph and its subsystems for `layOut`. */
 export function keepLayout(layout: Layout): void {
   kept.set(layout.graph, layout);
 }
@@ -65,7 +73,7 @@ export function layOut(graph: Graph, subsystems: Subsystems): Layout {
   return runToEnd(layOutSlices(graph, subsystems));
 }
 
-/** Makes the layout that `layOut` is going to be asked for. Yields between slices. */
+/** Makes the layout that `layOut` will return. Yields between slices. */
 export function* prepareLayout(graph: Graph, subsystems: Subsystems): Generator<undefined, Layout> {
   const layout = yield* layOutSlices(graph, subsystems);
   keepLayout(layout);
@@ -96,9 +104,9 @@ function* layOutSlices(graph: Graph, subsystems: Subsystems): Generator<undefine
 
 interface LinkSets {
   readonly sets: readonly LinkSet[];
-  /** Of each vertex; set 0 is empty. */
+  /** The set of each vertex; set 0 is empty. */
   readonly setOf: Int32Array;
-  /** Each set by the content of what is linked, never by its ids. */
+  /** Each set by the content of its links, not by their ids. */
   readonly texts: () => Generator<undefined, readonly unknown[]>;
 }
 
@@ -169,7 +177,7 @@ function* linkSetsOf(graph: Graph, subsystems: Subsystems): Generator<undefined,
 const isNextSlice = (before: number, count: number): boolean =>
   Math.floor(before / SLICE) < Math.floor(count / SLICE);
 
-/** What is linked, each content once, and the numbers of each set's. */
+/** The content of all links, each once, and its numbers for each set. */
 function* textsOf(
   members: readonly { readonly above: number; readonly own: readonly number[] }[],
   linked: readonly Linked[],
@@ -187,7 +195,7 @@ function* textsOf(
   return [[...numbers.keys()], sets];
 }
 
-/** Gives vertices their shapes, from the inside out. */
+/** Assigns shapes to vertices, leaves first. */
 class Folder {
   readonly #graph: Graph;
   readonly #types: ReadonlyMap<string, number>;

@@ -1,13 +1,13 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
-/** A value that requirements can ask for. */
+/** A value that a requirement can test. */
 export type Scalar = string | number | boolean;
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** JSON whose keys are sorted: equal values give equal texts. */
+/** JSON with sorted keys: equal values give equal texts. */
 export function canonicalJson(value: unknown, field: string, depth = 0): string {
   if (depth > limits.metadataDepthMax) {
     throw invalid(field, `is nested more than ${limits.metadataDepthMax} deep`);
@@ -32,8 +32,8 @@ export function canonicalJson(value: unknown, field: string, depth = 0): string 
 }
 
 /**
- * Every scalar of a vertex's metadata by its name; what is nested by its path
- * ("attributes.software"). A name that is written out wins over a path that spells the same.
+ * Every scalar of a vertex's metadata by its name; nested ones by their path
+ * ("attributes.software"). A literal name wins over a path with the same spelling.
  */
 export function scalarsOf(metadata: Readonly<Record<string, unknown>>): Map<string, Scalar> {
   const scalars = new Map<string, Scalar>();

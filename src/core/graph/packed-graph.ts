@@ -5,20 +5,20 @@ import { type JoinedTexts, joinTexts, shareTexts, SLICE, splitTexts } from "./jo
 import { keepLayout, type Layout, layOut } from "./layout.ts";
 import { encodeGraph, keepEncoded } from "./rows.ts";
 
-/** A graph as it crosses between threads, with all that would take long to make of it again. */
+/** A graph in the form that passes between threads, with the results that take long to compute. */
 export interface PackedGraph extends Pick<Graph, "kinds" | "kindOf" | "parentOf" | "endOf"> {
   readonly ids: JoinedTexts;
   readonly labelled: Int32Array;
   readonly labels: JoinedTexts;
-  /** Equal ones once; -1 in `extraOf` for none. */
+  /** Each text once; -1 in `extraOf` for none. */
   readonly extras: JoinedTexts;
   readonly extraOf: Int32Array;
-  /** As it is stored. */
+  /** The stored row. */
   readonly encoded: string;
   readonly layout: Omit<Layout, "graph" | "subsystems">;
 }
 
-/** A graph that was read and checked already, where a document is expected. */
+/** A graph that is parsed and validated already, where a document is expected. */
 export class ReadGraph {
   readonly graph: Graph;
 
@@ -32,7 +32,7 @@ export function packGraph(graph: Graph): PackedGraph {
   if (layout.shapes.length > limits.graphShapesMax) {
     throw invalid(
       "graph",
-      `is too irregular: at most ${limits.graphShapesMax} vertices may differ from all others ` +
+      `has too many different vertices: at most ${limits.graphShapesMax} vertices may differ from all others ` +
         "in type, size or what they contain",
     );
   }
@@ -53,7 +53,7 @@ export function packGraph(graph: Graph): PackedGraph {
   };
 }
 
-/** The graph again, in slices: whoever takes the next one may let others do something before. */
+/** Unpacks the graph. Yields between slices, so that other work gets a turn. */
 export function* adoptGraph(packed: PackedGraph): Generator<undefined, Graph> {
   const { kinds, kindOf, parentOf, endOf, labelled, extraOf, encoded, layout } = packed;
   const ids = yield* splitTexts(packed.ids);
@@ -68,7 +68,7 @@ export function* adoptGraph(packed: PackedGraph): Generator<undefined, Graph> {
   for (let at = 0; at < extraOf.length; at++) {
     if (at % (5 * SLICE) === 5 * SLICE - 1) yield;
     const extra = extraOf[at] ?? -1;
-    extraTexts.push(extra < 0 ? undefined : extras[extra]); // [-1] would be looked up by its text
+    extraTexts.push(extra < 0 ? undefined : extras[extra]); // [-1] would be a lookup by the key "-1"
   }
   const graph: Graph = { ids, kinds, kindOf, parentOf, endOf, labels, extras: extraTexts };
   keepLayout({ ...layout, graph, subsystems: new Map() });
@@ -76,7 +76,7 @@ export function* adoptGraph(packed: PackedGraph): Generator<undefined, Graph> {
   return graph;
 }
 
-/** What need not be copied when it goes to another thread. */
+/** The buffers to transfer, rather than copy, to another thread. */
 export const transferOf = (packed: PackedGraph): ArrayBuffer[] =>
   [
     packed.kindOf,

@@ -21,7 +21,7 @@ const isHere = existsSync(data);
 const skipped = isHere ? "" : " (skipped: ../shared/data is not there)";
 const text = (path: string): string => readFileSync(join(data, path), "utf8");
 
-/** As much of a jobspec as these files use. */
+/** The fields of a jobspec that these files use. */
 interface Resource {
   readonly type: string;
   readonly count?: number;
@@ -58,7 +58,7 @@ describe.skipIf(!isHere)(`rainbow's examples${skipped}`, () => {
     return graphs;
   };
 
-  test("the graph has 3 nodes with 12 cores each and is written back the same", () => {
+  test("the graph has 3 nodes with 12 cores each and round trips", () => {
     const graph = parseGraphText(text("rainbow/scheduler/cluster-nodes.json"));
     expect(countsByType(graph)).toEqual({ cluster: 1, core: 36, node: 3, rack: 1, socket: 3 });
     expect(parseGraphText(JSON.stringify(toJgf(graph)))).toEqual(graph);
@@ -78,7 +78,7 @@ describe.skipIf(!isHere)(`rainbow's examples${skipped}`, () => {
     expect(match(graphs.layout("c"), job).fits).toBe(true);
   });
 
-  test("of the ranges the valid one matches and the invalid one does not", () => {
+  test("of the ranges, the valid one matches and the invalid one does not", () => {
     const folder = "match-algorithms/range";
     const graphs = clusterOf(folder, "spack", "spack-subsystem.json");
     const [good, bad] = ["valid", "invalid"].map((kind) =>
@@ -102,7 +102,7 @@ describe.skipIf(!isHere)(`compspec's artifacts${skipped}`, () => {
   const folder = "lammps/compspec";
   const graph = isHere ? parseGraphText(text("rainbow/compspec-cluster-nodes.json")) : undefined;
 
-  test("each describes a cluster that meets what it says of itself, in both ways", () => {
+  test("each describes a cluster that satisfies its own description, in both formats", () => {
     const files = readdirSync(join(data, folder)).filter((name) => name.endsWith(".json"));
     expect(files.length).toBeGreaterThan(10);
     for (const file of files) {
@@ -159,7 +159,7 @@ describe.skipIf(!isHere)(`the lammps experiment${skipped}`, () => {
     });
   }
 
-  test("with everything asked, the one that is left is a right one", () => {
+  test("a request for everything leaves one match, and it is a correct one", () => {
     const [header = "", ...rows] = text("lammps/clusters/jobspec-to-cluster-matches.csv")
       .trim()
       .split("\n");

@@ -8,8 +8,8 @@ import { TextSlices } from "./text-slices.ts";
 import type { Kind } from "./vertex-table.ts";
 
 /**
- * Graphs as they are stored: in columns, as in memory. A document of links and vertices is several
- * times as long, and would have to be checked again.
+ * Graphs in the format of the store: in columns, as in memory. A document of edges and vertices is
+ * several times as long, and would need validation again.
  */
 interface StoredGraph {
   readonly ids: readonly string[];
@@ -18,15 +18,15 @@ interface StoredGraph {
   readonly parentOf: readonly number[];
   readonly endOf: readonly number[];
   readonly labels: readonly (readonly [number, string])[];
-  /** Equal ones once; -1 in `extraOf` for none. */
+  /** Each text once; -1 in `extraOf` for none. */
   readonly extras: readonly string[];
   readonly extraOf: readonly number[];
 }
 
-/** Rows that were made where their graphs were read, until they are stored. */
+/** Rows made on the thread that read the graph, until they are stored. */
 const kept = new WeakMap<Graph, string>();
 
-/** Remembers how a graph is stored, for the next time that it is asked for. */
+/** Keeps the row of a graph for the next call that encodes it. */
 export function keepEncoded(graph: Graph, encoded: string): void {
   kept.set(graph, encoded);
 }
@@ -94,7 +94,7 @@ export function encodeSubsystem(subsystem: Subsystem): string {
   return known;
 }
 
-/** Makes the row before it is asked for. Yields between slices: it may have many megabytes. */
+/** Makes the row in advance. Yields between slices: it may have many megabytes. */
 export function* prepareSubsystemRow(subsystem: Subsystem): Generator<undefined, void> {
   const { name, vertices, links, inner } = subsystem;
   const [nodes, edges, own] = [new TextSlices(), new TextSlices(), new TextSlices()];
@@ -136,7 +136,7 @@ export function decodeSubsystem(text: string): Subsystem {
   };
 }
 
-/** JSON leaves out undefined: it is put back, so that requests that say the same are equal. */
+/** JSON leaves out undefined. Restored, so that equal requests compare as equal. */
 export const decodeChoice = (stored: ResourceChoice): ResourceChoice =>
   stored.map((trees) => trees.map(decodeTree));
 

@@ -1,11 +1,11 @@
 import { limits } from "../../limits.ts";
 
-/** Texts that are joined by commas, slice by slice. */
+/** Joins texts by commas, slice by slice. */
 export class TextSlices {
   readonly #slices: string[] = [];
   #slice: string[] = [];
 
-  /** Others should have their turn before the next text is added. */
+  /** Whether other work should get a turn before the next text. */
   get isSliceFull(): boolean {
     return this.#slice.length >= limits.verticesPerSliceMax;
   }

@@ -3,11 +3,11 @@ import { limits } from "../../limits.ts";
 import { isKey, isPrintable, visible } from "../model/texts.ts";
 import { canonicalJson, isRecord } from "./metadata.ts";
 
-/** What vertices that are alike have in common; each combination is held once. */
+/** Type, size and unit of a vertex; the table holds each combination once. */
 export interface Kind {
   /** core, node, gpu, memory, …; "resource" where the document does not say. */
   readonly type: string;
-  /** How many pieces it is, or how much of `unit`. */
+  /** The number of pieces, or the amount in `unit`. */
   readonly size: number;
   readonly unit: string;
 }
@@ -16,11 +16,11 @@ export interface Kind {
 export interface VertexTable {
   readonly ids: string[];
   readonly kinds: readonly Kind[];
-  /** Of each vertex, its kind's number. */
+  /** The number of each vertex's kind. */
   readonly kindOf: number[];
-  /** Only those that are not the id. */
+  /** Only labels that differ from the id. */
   readonly labels: Map<number, string>;
-  /** The metadata beside type, size and unit as canonical JSON, or undefined for none. */
+  /** Metadata other than type, size and unit, as canonical JSON; undefined for none. */
   readonly extras: (string | undefined)[];
 }
 
@@ -30,7 +30,7 @@ export class VertexTableBuilder {
   readonly numberOf = new Map<string, number>();
   readonly #kinds: Kind[] = [];
   readonly #kindNumbers = new Map<string, Map<number, Map<string, number>>>();
-  /** Equal metadata is held once. */
+  /** Holds equal metadata once. */
   readonly #texts = new Map<string, string>();
   readonly #typesMax: number;
   #metadataChars = 0;
@@ -40,12 +40,12 @@ export class VertexTableBuilder {
     this.table = { ids: [], kinds: this.#kinds, kindOf: [], labels: new Map(), extras: [] };
   }
 
-  /** `field` is a function because it is wanted only when something is wrong. */
+  /** `field` is a function, because only an error needs its text. */
   add(id: string, { type, size, unit }: Kind, field: () => string): number {
     return this.addParts(id, type, size, unit, field);
   }
 
-  /** The same without an object for each of a million vertices. */
+  /** The same without allocating an object for each of a million vertices. */
   addParts(id: string, type: string, size: number, unit: string, field: () => string): number {
     const { ids, kindOf, extras } = this.table;
     const number = ids.length;
@@ -54,7 +54,7 @@ export class VertexTableBuilder {
     }
     if (id === "") throw invalid(field(), "an id must not be empty");
     this.numberOf.set(id, number);
-    if (this.numberOf.size === number) throw invalid(field(), `the id ${quote(id)} is given twice`);
+    if (this.numberOf.size === number) throw invalid(field(), `the id ${quote(id)} appears twice`);
     ids.push(id);
     kindOf.push(this.#kindNumber(type, size, unit, field));
     extras.push(undefined);
@@ -181,12 +181,12 @@ function extraOf(
     const most = limits.vertexMetadataCharsMax;
     throw invalid(`${field()}.metadata`, `at most ${most} characters, not ${text.length}`);
   }
-  // A key with a control shows in the text; values may hold anything.
+  // A control character in a key shows in the text; values may contain anything.
   if (text.includes("\\") || !isPrintable(text)) checkKeys(others, field);
   return text;
 }
 
-/** `canonicalJson` has bounded how deep it goes. */
+/** `canonicalJson` has limited the depth. */
 function checkKeys(value: unknown, field: () => string): void {
   if (Array.isArray(value)) for (const item of value as unknown[]) checkKeys(item, field);
   if (!isRecord(value)) return;
@@ -198,7 +198,7 @@ function checkKeys(value: unknown, field: () => string): void {
   }
 }
 
-/** All metadata of a vertex, as it stands in a document. */
+/** All metadata of a vertex, as in a document. */
 export function metadataOf(
   table: Pick<VertexTable, "kinds"> & {
     readonly kindOf: ArrayLike<number>;

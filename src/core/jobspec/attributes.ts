@@ -7,7 +7,7 @@ import {
   NO_ATTRIBUTES,
 } from "./model.ts";
 
-/** What the outer level says, unless the inner one says otherwise; variables one by one. */
+/** The outer attributes, overridden by the inner ones; environment variables one by one. */
 export function mergeAttributes(outer: Attributes, inner: Attributes): Attributes {
   return {
     durationMs: inner.durationMs ?? outer.durationMs,
@@ -17,7 +17,9 @@ export function mergeAttributes(outer: Attributes, inner: Attributes): Attribute
   };
 }
 
-/** What all named resources say together. Alternatives say the same: `disagreements` sees to it. */
+/**
+ * The attributes of all named resources together. Alternatives agree: `disagreements` checks that.
+ */
 export function attributesOfResources(
   resources: ReadonlyMap<string, NamedResource>,
   asks: NameChoice | undefined,
@@ -30,8 +32,8 @@ export function attributesOfResources(
 }
 
 /**
- * What holds for an item: from outside in, the document, then for each group around it and last for
- * itself what its resources say and what it says.
+ * The attributes that apply to an item. From the outside in: the document; then for each group
+ * around the item, and last for the item, first the attributes of its resources and then its own.
  */
 export function effectiveAttributes(
   jobspec: Jobspec,
@@ -47,7 +49,7 @@ export function effectiveAttributes(
   );
 }
 
-/** An attribute as one value with its name: "cwd", "environment.PATH". */
+/** Attributes as single values with their names: "cwd", "environment.PATH". */
 function flatten(attributes: Attributes): ReadonlyMap<string, unknown> {
   const { durationMs, cwd, environment, extras } = attributes;
   return new Map<string, unknown>(
@@ -61,8 +63,8 @@ function flatten(attributes: Attributes): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Attributes that named resources say differently, though `own` does not settle it: two wanted
- * together that contradict each other, or two alternatives that are not alike.
+ * Attributes on which named resources disagree and that `own` does not override: two resources of
+ * one alternative that contradict each other, or two alternatives that differ.
  */
 export function disagreements(
   resources: ReadonlyMap<string, NamedResource>,

@@ -1,13 +1,13 @@
 import { limits } from "../../limits.ts";
 import type { Placed } from "./place-groups.ts";
-import { complain, type Place, quote, suggest } from "./read/reader.ts";
+import { reportProblem, type Place, quote, suggest } from "./read/reader.ts";
 
-/** What can be named from one place: the tasks and groups beside each other. */
+/** The names visible from one place: sibling tasks and groups. */
 export type DependencyScope = ReadonlyMap<string, Placed>;
 
 /**
- * Finds what an item depends on: beside it, else beside the group it is in, and so on outwards. What
- * is inside of another group cannot be named: the group is what can be waited for.
+ * Finds the dependencies of an item: among its siblings, else among the siblings of its group, and
+ * so on outwards. Tasks inside another group cannot be named: depend on the group instead.
  */
 export function resolveDependencies(
   item: Placed,
@@ -16,10 +16,13 @@ export function resolveDependencies(
   const paths = new Set<string>();
   for (const { name, place } of item.dependsOn) {
     const found = scopes.map((scope) => scope.get(name)).find((each) => each !== undefined);
-    if (found === undefined) complain(place, unknown(place, name, scopes));
-    else if (found === item) complain(place, `${quote(name)} cannot depend on itself`);
+    if (found === undefined) reportProblem(place, unknown(place, name, scopes));
+    else if (found === item) reportProblem(place, `${quote(name)} cannot depend on itself`);
     else if (item.path.startsWith(`${found.path}/`)) {
-      complain(place, `${quote(name)} is the group it is in; it would wait for itself`);
+      reportProblem(
+        place,
+        `${quote(name)} is the group that contains this task; it would wait for itself`,
+      );
     } else paths.add(found.path);
   }
   return [...paths];
@@ -32,7 +35,7 @@ function unknown(place: Place, name: string, scopes: readonly DependencyScope[])
   const hidden = elsewhere.find((each) => each !== undefined);
   if (hidden !== undefined) {
     const group = quote(hidden.split("/").at(-2) ?? "");
-    return `${quote(name)} is inside of group ${group} and cannot be seen here; depend on the group`;
+    return `${quote(name)} is inside group ${group} and not visible here; depend on the group`;
   }
   const visible = [...new Set(scopes.flatMap((scope) => [...scope.keys()]))];
   return `there is no task or group named ${quote(name)}${suggest(place, name, visible)}`;

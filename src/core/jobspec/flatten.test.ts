@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { flattenTasks } from "./flatten.ts";
 import { parseJobspec } from "./read/parse.ts";
 
-describe("groups taken apart", () => {
-  /** Who waits for whom, with everything that follows from it. */
+describe("flattened groups", () => {
+  /** All dependencies of each task, transitive ones included. */
   const closure = (text: string): ReadonlyMap<string, ReadonlySet<string>> => {
     const all = new Map<string, Set<string>>();
     for (const { task, dependsOn } of flattenTasks(parseJobspec(text))) {
@@ -14,7 +14,7 @@ describe("groups taken apart", () => {
     return all;
   };
 
-  test("nested groups wait as wholes and are waited for as wholes", () => {
+  test("a nested group depends on others, and others on it, as a whole", () => {
     const after = closure(`version: 1
 resources: {r: {type: node, count: 1}}
 tasks:
@@ -41,7 +41,7 @@ groups:
     });
   });
 
-  test("only the first of a group say what the group waits for", () => {
+  test("only the first tasks of a group have the dependencies of the group", () => {
     const flat = flattenTasks(
       parseJobspec(`version: 1
 resources: {r: {type: node, count: 1}}
@@ -55,7 +55,7 @@ groups: [{name: g, resources: r, depends_on: [x], tasks: [{name: a, command: [x]
     ]);
   });
 
-  test("ten thousand links are fine, a million are refused", () => {
+  test("ten thousand edges are accepted, a million are rejected", () => {
     const text = (size: number) => `version: 1
 resources: {r: {type: node, count: 1}}
 groups:

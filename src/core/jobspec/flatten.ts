@@ -4,7 +4,7 @@ import { effectiveAttributes } from "./attributes.ts";
 import type { Attributes, Jobspec, JobspecItem, JobspecTask, TaskGroup } from "./model.ts";
 import { inOrder } from "./order.ts";
 
-/** A task without the groups around it: they have become what it inherits and waits for. */
+/** A task without its groups: it has inherited their attributes and dependencies. */
 export interface FlatTask {
   readonly task: JobspecTask;
   readonly attributes: Attributes;
@@ -12,12 +12,13 @@ export interface FlatTask {
   readonly dependsOn: readonly string[];
 }
 
-// One jobspec is asked for its tasks several times: for their parameters, requests and jobs.
+// A jobspec is flattened several times: for parameters, requests and jobs.
 const flattened = new WeakMap<Jobspec, readonly FlatTask[]>();
 
 /**
- * All tasks, each after what it waits for. To depend on a group is to depend on all of its tasks;
- * what a group depends on is waited for by those of its tasks that wait for nothing else in it.
+ * All tasks, each after its dependencies. A dependency on a group is a dependency on all of its
+ * tasks; the dependencies of a group apply to those of its tasks that depend on no other task of
+ * the group.
  */
 export function flattenTasks(jobspec: Jobspec): readonly FlatTask[] {
   let flat = flattened.get(jobspec);
@@ -58,7 +59,7 @@ function flatten(jobspec: Jobspec): readonly FlatTask[] {
   return flat;
 }
 
-/** The tasks that each path stands for. */
+/** The tasks of each path. */
 function indexTasks(
   items: readonly JobspecItem[],
   into: Map<string, readonly string[]>,

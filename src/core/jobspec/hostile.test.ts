@@ -14,7 +14,7 @@ import { toSteps } from "./write/to-steps.ts";
 import { DIALECTS } from "./testing/documents.ts";
 import { runs } from "../../testing/runs.ts";
 
-/** What every conversion may do with a valid jobspec: work, or refuse with an AppError. */
+/** Every conversion of a valid jobspec must succeed or throw an AppError. */
 function convertAll(jobspec: Jobspec): void {
   const attempts: readonly (() => unknown)[] = [
     () => toNextgen(jobspec),
@@ -32,7 +32,7 @@ function convertAll(jobspec: Jobspec): void {
   }
 }
 
-describe("whatever is sent", () => {
+describe("hostile input", () => {
   const sources = DIALECTS.map(([, text]) => text);
   const anything = fc.oneof(
     fc.constantFrom<unknown>(
@@ -56,7 +56,7 @@ describe("whatever is sent", () => {
     fc.jsonValue({ maxDepth: 2 }),
   );
 
-  /** One value somewhere replaced, removed, or under another key. */
+  /** Replaces or removes one value, or moves it to another key. */
   function mutate(value: unknown, at: number, by: unknown, how: number): unknown {
     const places: (() => void)[] = [];
     const copy = structuredClone(value);
@@ -78,7 +78,7 @@ describe("whatever is sent", () => {
     return copy;
   }
 
-  test("a changed document is a jobspec or has problems with a place; nothing else is thrown", () => {
+  test("a changed document is a jobspec or has problems with places; no other error is thrown", () => {
     const change = fc.record({ at: fc.nat(500), by: anything, how: fc.nat(3) });
     fc.assert(
       fc.property(
@@ -99,7 +99,7 @@ describe("whatever is sent", () => {
     );
   });
 
-  test("a text with pieces cut out or put in", () => {
+  test("a text with pieces cut out or inserted", () => {
     const piece = fc.constantFrom(
       "",
       " ",
@@ -131,7 +131,7 @@ describe("whatever is sent", () => {
     );
   });
 
-  test("documents that mean harm end quickly", () => {
+  test("malicious documents end quickly", () => {
     const head = "version: 1\nresources: {r: {type: node, count: 1}}\n";
     const chain = Array.from(
       { length: 100 },
@@ -153,11 +153,11 @@ describe("whatever is sent", () => {
       ],
       [
         `version: 1\nresources: {r: {type: node, count: 1, with: [${"{type: core, count: 1},".repeat(10_000)}]}}\ntasks:\n${'- {command: [x], resources: "r|r|r"}\n'.repeat(2_000)}`,
-        /tasks\[33\]: with it the tasks ask for more than 1000000 resources and requirements/,
+        /tasks\[33\]: with it the tasks request more than 1000000 resources and requirements/,
       ],
       [
         `${head}requires: {s: [${"{name: a, field: b},".repeat(10_000)}]}\ntasks:\n${"- {command: [x], resources: r, requires: s|s}\n".repeat(2_000)}`,
-        /tasks\[49\]: with it the tasks ask for more than 1000000 resources and requirements/,
+        /tasks\[49\]: with it the tasks request more than 1000000 resources and requirements/,
       ],
       [
         `${head}requires: {s: [{name: a, field: b}]}\ngroups:\n${Array.from(
@@ -181,7 +181,7 @@ describe("whatever is sent", () => {
     for (const [text, want] of cases) expect(() => parseJobspec(text)).toThrow(want);
   });
 
-  test("thousands that wait in a row", () => {
+  test("a chain of thousands of dependencies", () => {
     const tasks = Array.from(
       { length: 4_000 },
       (_, at) =>

@@ -1,24 +1,27 @@
 import type { Position } from "../../lib/yaml/yaml-tree.ts";
 import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 
-/** The four kinds of documents that all call themselves version 1. */
+/** The four dialects. All of them call themselves version 1. */
 export type Dialect = "flux-v1" | "experimental" | "draft-2" | "nextgen";
 
-/** Names by preference: one of the lists, and of it all. "a|b&c" is [["a"], ["b", "c"]]. */
+/**
+ * Names in order of preference: one of the lists, with all of its names. "a|b&c" is [["a"], ["b",
+ * "c"]].
+ */
 export type NameChoice = readonly (readonly string[])[];
 
 /**
- * A jobspec of any dialect, checked: every name is known, nothing waits for itself, everything that
- * runs knows its resources.
+ * A validated jobspec of any dialect: every name is resolved, no dependency is circular, everything
+ * that runs has resources.
  */
 export interface Jobspec {
   readonly dialect: Dialect;
   readonly name: string | undefined;
-  /** What holds for everything that says nothing else. */
+  /** Defaults for all tasks and groups. */
   readonly attributes: Attributes;
-  /** In the order written. */
+  /** In the order of the document. */
   readonly resources: ReadonlyMap<string, NamedResource>;
-  /** Named sets of requirements, for tasks and groups to refer to. */
+  /** Named sets of requirements, which tasks and groups refer to. */
   readonly requires: ReadonlyMap<string, readonly Requirement[]>;
   readonly items: readonly JobspecItem[];
 }
@@ -26,9 +29,11 @@ export interface Jobspec {
 export interface NamedResource {
   readonly at: Position;
   readonly request: ResourceRequest;
-  /** What holds for whoever uses the resource and says nothing else. */
+  /** Defaults for the tasks and groups that use the resource. */
   readonly attributes: Attributes;
-  /** If any resource is, only those are asked of a scheduler; else all are. */
+  /**
+   * If any resource is marked, only marked ones are requested of a scheduler; otherwise all are.
+   */
   readonly isScheduled: boolean;
 }
 
@@ -36,34 +41,39 @@ export type JobspecItem = JobspecTask | TaskGroup;
 
 interface Item {
   readonly name: string;
-  /** Unique in the document: the names of the groups around it and its own, "train/fit". */
+  /** Unique in the document: the names of its groups and its own, "train/fit". */
   readonly path: string;
   readonly at: Position;
-  /** The resources it names; undefined: those of the group around it. */
+  /** The resources that it names; undefined: those of its group. */
   readonly asks: NameChoice | undefined;
-  /** The same as trees, with `requires` put on their nodes; empty for a local task without any. */
+  /**
+   * The same as trees, with `requires` on their nodes; empty for a local task without resources.
+   */
   readonly resources: ResourceChoice;
-  /** Sets of requirements; what the groups around it require is added to `resources` only. */
+  /** Its own sets of requirements; those of its groups are added to `resources` only. */
   readonly requires: NameChoice | undefined;
-  /** Paths of what must have succeeded before it starts. */
+  /** The paths of items that must succeed before it starts. */
   readonly dependsOn: readonly string[];
-  /** Its own; `effectiveAttributes` adds what it inherits. */
+  /** Its own; `effectiveAttributes` adds inherited ones. */
   readonly attributes: Attributes;
 }
 
-/** What one or more processes do. */
+/** The work of one or more processes. */
 export interface JobspecTask extends Item {
   readonly kind: "task";
   readonly work: TaskWork;
   /** How often it runs, each time with all of its resources. */
   readonly replicas: number;
-  /** How many processes start in its slots. */
+  /** The number of processes that start in its slots. */
   readonly processes: Processes;
-  /** Runs where the jobspec is run, or as a line of its group's script; not scheduled. */
+  /** Runs where the jobspec is run, or as a line of its group's script; it is not scheduled. */
   readonly isLocal: boolean;
 }
 
-/** Tasks that run together in the resources of the group. (Busbar's own Group queues jobs.) */
+/**
+ * Tasks that run together in the resources of the group. (Not the Group of Busbar, which queues
+ * jobs.)
+ */
 export interface TaskGroup extends Item {
   readonly kind: "group";
   readonly items: readonly JobspecItem[];
@@ -74,7 +84,7 @@ export interface Processes {
   readonly count: number;
 }
 
-/** First the steps, then `run`; at least one of them is there. */
+/** The steps run first, then `run`; at least one of them is present. */
 export interface TaskWork {
   /** Files that the steps may write. */
   readonly scripts: readonly ScriptFile[];
@@ -84,7 +94,7 @@ export interface TaskWork {
 
 export type Run =
   | { readonly kind: "command"; readonly argv: readonly string[] }
-  /** Run by its #! line, or by sh. */
+  /** Runs by its #! line, or by sh. */
   | { readonly kind: "script"; readonly text: string };
 
 export interface ScriptFile {
@@ -93,27 +103,27 @@ export interface ScriptFile {
 }
 
 export type Step =
-  /** Makes a file or directory be there on every node. */
+  /** Puts a file or directory on every node. */
   | { readonly kind: "stage"; readonly path: string }
   | { readonly kind: "write"; readonly script: string; readonly isExecutable: boolean }
   /** Runs it as one job: in each slot, or (batch) once. */
   | { readonly kind: "submit"; readonly script: string; readonly isWatched: boolean }
   | { readonly kind: "batch"; readonly script: string }
-  /** For the steps that follow: whether all nodes see the same files. */
+  /** For the following steps: whether all nodes share a file system. */
   | { readonly kind: "set-shared"; readonly isShared: boolean | undefined }
-  /** For the steps that follow: where files are written and run. */
+  /** For the following steps: the directory to write and run files in. */
   | { readonly kind: "set-directory"; readonly directory: string | undefined };
 
 export interface Attributes {
-  /** 0: without limit. */
+  /** 0: no limit. */
   readonly durationMs: number | undefined;
   readonly cwd: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
-  /** What others act on and Busbar only hands on: watch, parameter, user, queue, … */
+  /** Attributes that Busbar only passes on: watch, parameter, user, queue, … */
   readonly extras: Readonly<Record<string, Plain>>;
 }
 
-/** What JSON can say. */
+/** A JSON value. */
 export type Plain =
   | string
   | number
@@ -129,7 +139,7 @@ export const NO_ATTRIBUTES: Attributes = Object.freeze({
   extras: Object.freeze({}),
 });
 
-/** What a scheduler is asked for: the marked resources, or all when none is marked. */
+/** The resources to request of a scheduler: the marked ones, or all when none is marked. */
 export function scheduledResources(jobspec: Jobspec): readonly ResourceRequest[] {
   const all = [...jobspec.resources.values()];
   const marked = all.filter(({ isScheduled }) => isScheduled);

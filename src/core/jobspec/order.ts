@@ -1,7 +1,7 @@
 import type { JobspecItem } from "./model.ts";
-import { complain, type Place, quote } from "./read/reader.ts";
+import { reportProblem, type Place, quote } from "./read/reader.ts";
 
-/** All that an item or anything inside it waits for, outside of it. */
+/** The dependencies of an item and its descendants outside of the item. */
 function waitsFor(item: JobspecItem): ReadonlySet<string> {
   const paths = new Set(item.dependsOn);
   if (item.kind === "task") return paths;
@@ -10,8 +10,8 @@ function waitsFor(item: JobspecItem): ReadonlySet<string> {
 }
 
 /**
- * Which of these siblings each of them waits for, itself or by something inside it. Nothing else can
- * be in a circle with it: what is inside of one is never named by another.
+ * The siblings on which each item depends, by itself or by a descendant. Only siblings can form a
+ * cycle: no item can name a descendant of another.
  */
 export function siblingOrder(
   items: readonly JobspecItem[],
@@ -25,7 +25,10 @@ export function siblingOrder(
   );
 }
 
-/** Siblings as written, but each after what it waits for. There are no circles. */
+/**
+ * Siblings in the order of the document, but each after its dependencies. Requires that there is no
+ * cycle.
+ */
 export function inOrder(items: readonly JobspecItem[]): readonly JobspecItem[] {
   const order = siblingOrder(items);
   const sorted = new Set<JobspecItem>();
@@ -33,7 +36,7 @@ export function inOrder(items: readonly JobspecItem[]): readonly JobspecItem[] {
   return [...sorted];
 }
 
-export function complainOfCycles(
+export function reportCycles(
   items: readonly JobspecItem[],
   places: ReadonlyMap<string, Place>,
 ): void {
@@ -41,9 +44,9 @@ export function complainOfCycles(
   if (circle !== undefined) {
     const [first] = circle;
     const place = first === undefined ? undefined : places.get(first.path);
-    if (place !== undefined) complain(place, describe(circle));
+    if (place !== undefined) reportProblem(place, describe(circle));
   }
-  for (const item of items) if (item.kind === "group") complainOfCycles(item.items, places);
+  for (const item of items) if (item.kind === "group") reportCycles(item.items, places);
 }
 
 function describe(circle: readonly JobspecItem[]): string {
@@ -55,7 +58,10 @@ function describe(circle: readonly JobspecItem[]): string {
   return `waits for itself: ${steps.join(", ")}`;
 }
 
-/** Depth first without recursion: thousands may wait in a row. Returns the first circle it meets. */
+/**
+ * Depth first without recursion: a chain may have thousands of items. Returns the first cycle
+ * found.
+ */
 function walk(
   items: readonly JobspecItem[],
   order: ReadonlyMap<JobspecItem, readonly JobspecItem[]>,

@@ -7,28 +7,28 @@ import {
   type GroupPlacing,
   type NameAt,
 } from "./read/draft.ts";
-import { complain, type Place, quote, suggest } from "./read/reader.ts";
+import { reportProblem, type Place, quote, suggest } from "./read/reader.ts";
 
-/** A task or group at the place where it runs, with the name it is known by there. */
+/** A task or group at the place where it runs, with its name there. */
 export interface Placed {
   readonly draft: DraftTask | DraftGroup;
   readonly name: string;
   readonly path: string;
-  /** Also what the task that places a group depends on. */
+  /** Includes the dependencies of the task that places a group. */
   readonly dependsOn: readonly NameAt[];
   readonly children: readonly Placed[];
 }
 
 interface Definition {
   readonly group: DraftGroup;
-  /** The group in which it is written; undefined: the document. */
+  /** The group that contains it in the document; undefined: the top level. */
   readonly owner: DraftGroup | undefined;
   readonly name: string;
 }
 
 /**
  * Puts every group where it runs: where a task places it by "group: name", else where it is
- * written. What has no name gets one that is free.
+ * defined. Items without a name get a free one.
  */
 export function placeGroups(draft: Draft): readonly Placed[] {
   const definitions = defineGroups(draft);
@@ -36,7 +36,7 @@ export function placeGroups(draft: Draft): readonly Placed[] {
   const placer: Placer = { definitions, placings, placed: new Set(), referenced: new Set() };
   for (const placing of placingsOf(draft)) placer.referenced.add(placing.group.name);
   const items = placeAll(placer, draft, undefined, []);
-  complainOfCircles(placer);
+  reportPlacingCycles(placer);
   return items;
 }
 
@@ -57,7 +57,7 @@ const placingsOf = ({ tasks, groups }: Lists): readonly GroupPlacing[] => [
   ...groups.flatMap(placingsOf),
 ];
 
-/** All groups of the document, whose names must differ: tasks place them by name. */
+/** All groups of the document. Their names must differ, because tasks place them by name. */
 function defineGroups(draft: Draft): ReadonlyMap<DraftGroup, Definition> {
   const all: { readonly group: DraftGroup; readonly owner: DraftGroup | undefined }[] = [];
   const collect = (groups: readonly DraftGroup[], owner: DraftGroup | undefined): void => {
@@ -72,7 +72,7 @@ function defineGroups(draft: Draft): ReadonlyMap<DraftGroup, Definition> {
     if (group.name === undefined) continue;
     const { name, place } = group.name;
     const other = taken.get(name);
-    if (other !== undefined) complain(place, alreadyNamed(name, "group", other));
+    if (other !== undefined) reportProblem(place, alreadyNamed(name, "group", other));
     else taken.set(name, place);
   }
   return new Map(
@@ -96,7 +96,7 @@ function placeAll(
   if (around.length > limits.jobspecGroupDepthMax) {
     const place = owner?.place;
     if (place !== undefined)
-      complain(place, `groups are nested more than ${around.length - 1} deep`);
+      reportProblem(place, `groups are nested more than ${around.length - 1} deep`);
     return [];
   }
   const prefix = around.map(({ name }) => `${name}/`).join("");
@@ -149,22 +149,28 @@ function findPlaced(
   const definition = all.find((each) => each.name === name);
   if (definition === undefined) {
     const names = all.map((each) => each.name);
-    return complain(place, `there is no group named ${quote(name)}${suggest(place, name, names)}`);
+    return reportProblem(
+      place,
+      `there is no group named ${quote(name)}${suggest(place, name, names)}`,
+    );
   }
   if (definition.owner !== undefined && definition.owner !== owner) {
     const outer = definitions.get(definition.owner)?.name ?? "";
-    const inside = `is written inside of group ${quote(outer)}: only its tasks can place it`;
-    return complain(place, `group ${quote(name)} ${inside}`);
+    const inside = `is defined inside group ${quote(outer)}: only tasks of that group can place it`;
+    return reportProblem(place, `group ${quote(name)} ${inside}`);
   }
   const first = placings.get(name);
   if (first !== undefined) {
-    return complain(place, `group ${quote(name)} is already placed in line ${first.place.at.line}`);
+    return reportProblem(
+      place,
+      `group ${quote(name)} is already placed in line ${first.place.at.line}`,
+    );
   }
   placings.set(name, entry);
   return definition;
 }
 
-/** Names that tasks and groups beside each other are known by: their own, or what is free. */
+/** The names of sibling tasks and groups: their own, or free ones. */
 function nameSiblings(
   siblings: readonly (DraftTask | Definition)[],
   start: string,
@@ -178,7 +184,7 @@ function nameSiblings(
     if (name === undefined) continue;
     const other = taken.get(name);
     if (other === undefined) taken.set(name, { place, kind });
-    else complain(place, alreadyNamed(name, other.kind, other.place));
+    else reportProblem(place, alreadyNamed(name, other.kind, other.place));
   }
   return siblings.map((each, index) => {
     if (!("kind" in each)) return each.name;
@@ -188,8 +194,8 @@ function nameSiblings(
   });
 }
 
-/** Groups that place each other are placed by nobody. */
-function complainOfCircles({ definitions, placed, referenced }: Placer): void {
+/** Reports groups that place each other: no task outside of the cycle places them. */
+function reportPlacingCycles({ definitions, placed, referenced }: Placer): void {
   const byName = new Map([...definitions.values()].map((each) => [each.name, each]));
   const seen = new Set<DraftGroup>();
   for (const { group, name, owner } of definitions.values()) {
@@ -208,6 +214,6 @@ function complainOfCircles({ definitions, placed, referenced }: Placer): void {
     }
     if (at === undefined || !circle.includes(at.name)) continue;
     const shown = [...circle.slice(circle.indexOf(at.name)), at.name].join(" -> ");
-    complain(group.place, `groups place each other: ${shown}`);
+    reportProblem(group.place, `groups place each other: ${shown}`);
   }
 }

@@ -4,11 +4,13 @@ import type { NameChoice } from "./model.ts";
 
 type Sets = Map<string, readonly Requirement[]>;
 
-/** What a requirement is about: an inner one replaces an outer one about the same. */
+/**
+ * The subject of a requirement: an inner requirement replaces an outer one with the same subject.
+ */
 const keyOf = ({ subsystem, conditions }: Requirement): string =>
   JSON.stringify([subsystem, ...conditions.map(({ field }) => field).sort()]);
 
-/** Requirements by preference: one of the lists, and of it all. */
+/** Requirements in order of preference: one of the lists, with all of its requirements. */
 export type RequirementChoice = readonly (readonly Requirement[])[];
 
 export const requirementsOf = (
@@ -16,7 +18,9 @@ export const requirementsOf = (
   names: NameChoice,
 ): RequirementChoice => names.map((each) => each.flatMap((name) => sets.get(name) ?? []));
 
-/** What a level requires with what is around it, except what the level says otherwise. */
+/**
+ * The requirements of a level with those of the outer level, except those that the level overrides.
+ */
 export function inheritRequirements(
   outer: RequirementChoice | undefined,
   own: RequirementChoice | undefined,
@@ -29,8 +33,8 @@ export function inheritRequirements(
 }
 
 /**
- * The same by names, for what holds for the whole document: nextgen has no place for it but its
- * tasks and groups. What is left of the set gets a name of its own.
+ * The same by names, for requirements of the whole document: nextgen can state them only on tasks
+ * and groups. The part of the set that is not overridden gets a name of its own.
  */
 export function addToOwn(sets: Sets, all: string, own: NameChoice | undefined): NameChoice {
   if (own === undefined) return [[all]];
@@ -46,7 +50,10 @@ export function addToOwn(sets: Sets, all: string, own: NameChoice | undefined): 
   });
 }
 
-/** Every way to meet both: resources by preference, for each the requirements by preference. */
+/**
+ * Every way to satisfy both: resources in order of preference, for each the requirements in order
+ * of preference.
+ */
 export function requireOf(
   choice: ResourceChoice,
   requires: RequirementChoice | undefined,
@@ -57,13 +64,15 @@ export function requireOf(
   );
 }
 
-/** On its nodes, which is where subsystems are linked; on its topmost vertices if it has none. */
+/**
+ * Puts them on its nodes, where subsystems are linked; on its topmost vertices if it has no node.
+ */
 function requireOfTree(tree: ResourceRequest, wanted: readonly Requirement[]): ResourceRequest {
   const isHere = hasNode(tree) ? tree.type === "node" : tree.type !== "slot";
   if (isHere || tree.with.length === 0) {
     return { ...tree, requires: [...tree.requires, ...wanted] };
   }
-  // Beside the branch with the nodes, nothing is required of the others.
+  // Branches beside the one with the nodes get no requirement.
   const isPath = (each: ResourceRequest) => !hasNode(tree) || hasNode(each);
   return {
     ...tree,

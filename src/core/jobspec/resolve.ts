@@ -5,9 +5,9 @@ import { attributesOfResources, disagreements } from "./attributes.ts";
 import { type DependencyScope, resolveDependencies } from "./dependencies.ts";
 import type { Draft, Reference } from "./read/draft.ts";
 import type { Jobspec, JobspecItem, NameChoice, NamedResource } from "./model.ts";
-import { complainOfCycles } from "./order.ts";
+import { reportCycles } from "./order.ts";
 import { type Placed, placeGroups } from "./place-groups.ts";
-import { complain, descend, type Place, quote, suggest } from "./read/reader.ts";
+import { reportProblem, descend, type Place, quote, suggest } from "./read/reader.ts";
 import {
   addToOwn,
   inheritRequirements,
@@ -17,29 +17,29 @@ import {
 } from "./requirements.ts";
 import { whyNotWithin } from "./subset.ts";
 
-/** What an item gets from the levels around it. */
+/** What an item inherits from the levels around it. */
 interface Around {
-  /** Of the nearest group with resources, without requirements; undefined: there is none. */
+  /** Of the nearest group with resources, without requirements; undefined: no group has any. */
   readonly resources: ResourceChoice | undefined;
   readonly requires: RequirementChoice | undefined;
-  /** 0: without limit. */
+  /** 0: no limit. */
   readonly durationMs: number | undefined;
   /** "group "train"", for messages. */
   readonly title: string;
-  /** From the nearest on. */
+  /** The nearest scope first. */
   readonly scopes: readonly DependencyScope[];
 }
 
 interface Document {
   readonly draft: Draft;
-  /** Grows by what is left of a set when an inner level says a part of it otherwise. */
+  /** Grows when an inner level overrides a part of a set: the rest becomes a new set. */
   readonly sets: Map<string, readonly Requirement[]>;
-  /** Of each resource; what all tasks ask for together is bounded. */
+  /** The size of each resource; the sum over all tasks is limited. */
   readonly sizes: ReadonlyMap<ResourceRequest, number>;
   size: number;
 }
 
-/** Looks up every name, hands down what is inherited, and checks what only shows then. */
+/** Resolves every name, applies inheritance, and checks the result. */
 export function resolve(draft: Draft): Jobspec {
   const requests = [...draft.resources.values()].map(({ request }) => request);
   const document: Document = {
@@ -51,7 +51,7 @@ export function resolve(draft: Draft): Jobspec {
   const placed = placeGroups(draft);
   const count = countItems(placed);
   if (count > limits.jobspecItemsMax) {
-    complain(draft.place, `has ${count} tasks and groups; at most ${limits.jobspecItemsMax}`);
+    reportProblem(draft.place, `has ${count} tasks and groups; at most ${limits.jobspecItemsMax}`);
     return { ...emptyOf(draft), items: [] };
   }
   const around: Around = {
@@ -62,12 +62,12 @@ export function resolve(draft: Draft): Jobspec {
     scopes: [],
   };
   const items = buildAll(document, placed, around);
-  complainOfCycles(items, placesOf(placed));
+  reportCycles(items, placesOf(placed));
   if (items.length === 0) return { ...emptyOf(draft), resources: resourcesAlone(draft), items };
   return { ...emptyOf(draft), requires: document.sets, items };
 }
 
-/** Where nothing runs in them, what the whole document requires is required of the resources. */
+/** In a document without tasks, the requirements of the document apply to its resources. */
 function resourcesAlone({
   place,
   resources,
@@ -78,7 +78,7 @@ function resourcesAlone({
   const wanted = requires.get(requiredByAll) ?? [];
   const vertices = sum([...resources.values()].map(({ request }) => sizeOf(request)));
   if (vertices * wanted.length > limits.jobspecSizeMax) {
-    complain(place, `asks for more than ${limits.jobspecSizeMax} resources and requirements`);
+    reportProblem(place, `requests more than ${limits.jobspecSizeMax} resources and requirements`);
     return resources;
   }
   const required = ({ request }: NamedResource): ResourceRequest =>
@@ -124,7 +124,7 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
   if (held === undefined && !isLocal) {
     const why =
       around.scopes.length > 1 ? `${around.title} has none either` : "no group is around it";
-    complain(draft.place, `needs "resources": ${why}`);
+    reportProblem(draft.place, `needs "resources": ${why}`);
   }
   const named = ownRequires(document, placed, around);
   const isBounded = checkSize(document, placed, around, { held: held ?? [], named });
@@ -156,7 +156,7 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
   return { kind: "group", ...common, items: buildAll(document, placed.children, inside) };
 }
 
-/** Few words can ask for much: by naming what is large often, or by alternatives of both. */
+/** A short document can request much: by naming a large resource often, or by many alternatives. */
 function checkSize(
   document: Document,
   { draft }: Placed,
@@ -167,7 +167,10 @@ function checkSize(
   const ways = Math.max(1, held.length) * named.length * outer.length;
   if (ways > limits.jobspecAlternativesMax) {
     const most = limits.jobspecAlternativesMax;
-    complain(draft.place, `${ways} alternatives of resources and requirements; at most ${most}`);
+    reportProblem(
+      draft.place,
+      `${ways} alternatives of resources and requirements; at most ${most}`,
+    );
     return false;
   }
   const vertices = (choice: ResourceChoice): number =>
@@ -182,7 +185,10 @@ function checkSize(
   const isBounded = document.size <= limits.jobspecSizeMax;
   if (wasBounded && !isBounded) {
     const most = limits.jobspecSizeMax;
-    complain(draft.place, `with it the tasks ask for more than ${most} resources and requirements`);
+    reportProblem(
+      draft.place,
+      `with it the tasks request more than ${most} resources and requirements`,
+    );
   }
   return isBounded;
 }
@@ -204,7 +210,7 @@ function lookUp({ draft }: Document, asks: Reference | undefined): NameChoice | 
   if (asks === undefined) return undefined;
   for (const name of new Set(asks.choice.flat())) {
     if (draft.resources.has(name)) continue;
-    complain(
+    reportProblem(
       asks.place,
       `there is no resource named ${quote(name)}${suggest(asks.place, name, draft.resources.keys())}`,
     );
@@ -217,12 +223,12 @@ function lookUpSets(sets: Document["sets"], named: Reference | undefined): NameC
   for (const name of new Set(named.choice.flat())) {
     if (sets.has(name)) continue;
     const hint = suggest(named.place, name, sets.keys());
-    complain(named.place, `there is no set of requirements named ${quote(name)}${hint}`);
+    reportProblem(named.place, `there is no set of requirements named ${quote(name)}${hint}`);
   }
   return named.choice;
 }
 
-/** What holds for the whole document is said by its outermost tasks and groups. */
+/** The requirements of the document become requirements of its outermost tasks and groups. */
 function ownRequires(
   { draft: { requiredByAll }, sets }: Document,
   { draft }: Placed,
@@ -233,7 +239,7 @@ function ownRequires(
   return isOutermost && requiredByAll !== undefined ? addToOwn(sets, requiredByAll, own) : own;
 }
 
-/** In draft 2 a group that says nothing holds what its tasks ask for, all together. */
+/** In draft 2 a group without resources has the sum of its tasks' requests. */
 function sumOfChildren(
   { draft: { dialect } }: Document,
   { draft, children }: Placed,
@@ -252,14 +258,17 @@ function checkAsks(document: Document, placed: Placed, asks: NameChoice, around:
   const place = draft.asks?.place ?? draft.place;
   for (const key of disagreements(document.draft.resources, asks, draft.attributes)) {
     const names = [...new Set(asks.flat())].map(quote).join(" and ");
-    complain(place, `${names} do not agree on ${key}; say it in attributes here`);
+    reportProblem(place, `${names} have different values of ${key}; write it in attributes here`);
   }
   if (around.resources === undefined || asks.length === 0) return;
   const why = whyNotWithin(treesOf(document.draft, asks), around.resources);
-  if (why !== undefined) complain(place, `asks for more than ${around.title} has: ${why}`);
+  if (why !== undefined) reportProblem(place, `requests more than ${around.title} has: ${why}`);
 }
 
-/** What is inside must not be allowed to run for longer. Gives what holds inside of this. */
+/**
+ * Items of a group must not have a longer duration than the group. Returns the duration that
+ * applies inside.
+ */
 function checkDuration(
   { draft: { resources } }: Document,
   { draft }: Placed,
@@ -271,7 +280,10 @@ function checkDuration(
   const place = draft.asks?.place ?? draft.place;
   if (isLonger(ofResources, around.durationMs) && own === undefined) {
     const [inner, outer] = [describe(ofResources), describe(around.durationMs)];
-    complain(place, `its resources may run for ${inner}, longer than ${around.title}: ${outer}`);
+    reportProblem(
+      place,
+      `its resources may run for ${inner}, longer than ${around.title}: ${outer}`,
+    );
   }
   const outer = isLonger(ofResources, around.durationMs)
     ? around.durationMs
@@ -282,7 +294,7 @@ function checkDuration(
       descend(draft.place, "attributes", "duration") ??
       descend(draft.place, "attributes", "system", "duration") ??
       draft.place;
-    complain(at, `${describe(own)} is longer than ${title} may run: ${describe(outer)}`);
+    reportProblem(at, `${describe(own)} is longer than ${title} may run: ${describe(outer)}`);
   }
   return own ?? outer;
 }

@@ -1,29 +1,29 @@
 import type { ResourceRequest } from "../graph/request/request.ts";
 import { bytesOf } from "./subset.ts";
 
-/** What trees of resources mean to whoever starts processes: how many, where, with how much. */
+/** Trees of resources as the start of processes sees them: how many, where, with which amounts. */
 export interface Shape {
   /**
-   * Copies of what one process gets. Without a slot: one for each node, or one in all when nodes are
-   * not spoken of.
+   * Copies of the resources of one process. Without a slot: one per node, or one when no node is
+   * requested.
    */
   readonly slots: number;
-  /** Nodes over which the slots are spread; undefined: anywhere. */
+  /** Nodes over which the slots are spread; undefined: any. */
   readonly nodes: number | undefined;
   /** Nodes of one slot; 0: a part of a node. */
   readonly nodesPerSlot: number;
-  /** One piece of work that spans nodes: they are wanted at the same time. */
+  /** One piece of work that spans nodes: it needs them at the same time. */
   readonly isSpanning: boolean;
   readonly isExclusive: boolean;
   readonly perSlot: ShapeAmounts;
 }
 
-/** 0: not spoken of. */
+/** 0: not requested. */
 export interface ShapeAmounts {
   readonly cores: number;
   readonly gpus: number;
   readonly memoryBytes: number;
-  /** Memory was asked for in a unit that means nothing here, or none. */
+  /** Memory was requested without a unit, or in an unknown one. */
   readonly isMemoryUnknown: boolean;
   readonly others: Readonly<Record<string, number>>;
 }
@@ -51,7 +51,9 @@ export function shapeOf(trees: readonly ResourceRequest[]): Shape {
   return others.reduce(together, first);
 }
 
-/** Trees that speak of no node belong to the process of the one that does; else all are apart. */
+/**
+ * Trees without a node belong to the process of the tree that has one; otherwise all are separate.
+ */
 function together(a: Shape, b: Shape): Shape {
   const isExclusive = a.isExclusive || b.isExclusive;
   const isPlain = (shape: Shape): boolean =>
@@ -107,11 +109,11 @@ const product = (path: readonly ResourceRequest[]): number =>
 const someVertex = (tree: ResourceRequest, isIt: (each: ResourceRequest) => boolean): boolean =>
   isIt(tree) || tree.with.some((each) => someVertex(each, isIt));
 
-/** From the top down to what one process gets: a slot, or without any a node. */
+/** From the top down to the resources of one process: a slot, or a node when there is no slot. */
 export const pathToProcess = (tree: ResourceRequest): readonly ResourceRequest[] | undefined =>
   pathTo(tree, (each) => each.isSlot) ?? pathTo(tree, ({ type }) => type === "node");
 
-/** From the top down to the first vertex that is meant. */
+/** From the top down to the first vertex for which `isIt` holds. */
 function pathTo(
   tree: ResourceRequest,
   isIt: (each: ResourceRequest) => boolean,
@@ -124,17 +126,17 @@ function pathTo(
   return undefined;
 }
 
-/** How many nodes one copy of this vertex is or holds. */
+/** The number of nodes that one copy of this vertex is or contains. */
 function nodesIn(tree: ResourceRequest): number {
   if (tree.type === "node") return 1;
   return tree.with.reduce((sum, each) => sum + each.count * nodesIn(each), 0);
 }
 
-/** What one copy of this vertex is and holds. */
+/** The amounts of one copy of this vertex with its descendants. */
 const amountsIn = (tree: ResourceRequest): ShapeAmounts =>
   tree.with.reduce((sum, each) => add(sum, scale(amountsIn(each), each.count)), ownAmounts(tree));
 
-/** Vertices with something in them only say where it is, unless they are what is given out. */
+/** A vertex with children only says where they are, unless it is itself what a process gets. */
 function ownAmounts(tree: ResourceRequest): ShapeAmounts {
   switch (tree.type) {
     case "node":
@@ -174,7 +176,7 @@ function combine(
   both: (x: number, y: number) => number,
 ): ShapeAmounts {
   const names = new Set([...Object.keys(a.others), ...Object.keys(b.others)]);
-  // Types are free text: one may be called like what every object has.
+  // Types are free text: one may be named like a property of Object.prototype.
   const of = (amounts: ShapeAmounts, name: string): number =>
     Object.hasOwn(amounts.others, name) ? (amounts.others[name] ?? 0) : 0;
   return {

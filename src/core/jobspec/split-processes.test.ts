@@ -58,7 +58,7 @@ attributes: {system: {duration: 60}}`;
   expect(splitTask(parseJobspec(text).items[0] as JobspecTask)).toBe("split: 4 x slot 1 > core 2");
 });
 
-test("ways with as many processes are split alike, others stay whole", () => {
+test("alternatives with equal numbers of processes are split alike, others stay whole", () => {
   const two = "{type: node, replicas: 2, with: [{type: core, count: 1}]}";
   const large = "{type: node, replicas: 2, with: [{type: core, count: 8}]}";
   const one = "{type: node, count: 1, with: [{type: core, count: 8}]}";

@@ -2,20 +2,22 @@ import type { ResourceChoice, ResourceRequest } from "../graph/request/request.t
 import type { JobspecTask } from "./model.ts";
 import { pathToProcess, type Shape, shapeOf } from "./shape.ts";
 
-/** A task as tasks of Busbar, each of which asks for its own part of what is asked for. */
+/** A task of a jobspec as tasks of Busbar, each with its part of the request. */
 export interface PerProcess {
   readonly copies: number;
   readonly request: ResourceChoice;
   /**
-   * single: a task is one process. split: they were wanted as one, and may run by themselves.
-   * together: they are one piece of work that spans nodes, or nobody knows how many there will be.
+   * single: a task is one process. split: the jobspec requested the processes as one task, and they
+   * may run by themselves. together: they are one piece of work that spans nodes, or their number
+   * is unknown.
    */
   readonly form: "single" | "split" | "together";
 }
 
 /**
- * Processes that run by themselves become as many tasks. Work that wants several nodes together stays
- * one, with all that it asks for; so does a choice between ways with different numbers of processes.
+ * Processes that run by themselves become one task each. Work that needs several nodes at once
+ * stays one task with the whole request; so does a choice between alternatives with different
+ * numbers of processes.
  */
 export function perProcess(task: JobspecTask): PerProcess {
   const { resources, replicas } = task;
@@ -34,13 +36,13 @@ export function perProcess(task: JobspecTask): PerProcess {
   };
 }
 
-/** Undefined: they are wanted together. */
+/** Undefined: the processes must run together. */
 function processesOf({ processes }: JobspecTask, shape: Shape): number | undefined {
   if (shape.isSpanning) return undefined;
   return processes.kind === "total" ? processes.count : shape.slots * processes.count;
 }
 
-/** What stands beside the way down to the process is of others. */
+/** Branches beside the path to the process belong to other processes. */
 function ofOneProcess(tree: ResourceRequest, sharing: number): ResourceRequest {
   const path = pathToProcess(tree);
   if (path === undefined) return shared(tree, sharing);

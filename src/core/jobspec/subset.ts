@@ -2,21 +2,21 @@ import { AppError } from "../../lib/errors.ts";
 import { parseSizeBytes } from "../../lib/units.ts";
 import type { ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 
-/** What a set of trees holds, in numbers. */
+/** The amounts in a set of trees. */
 interface Summary {
-  /** Of each type in all. */
+  /** The total of each type. */
   readonly totals: Map<string, number>;
-  /** By type and type around it: the most in one of those around. */
+  /** By type and enclosing type: the most within one of the enclosing type. */
   readonly within: Map<string, Map<string, number>>;
-  /** Types that are asked for whole, without saying what is inside: anything may be. */
+  /** Types that are requested whole, without `with`: they may contain anything. */
   readonly whole: Set<string>;
 }
 
 /**
- * Why what is asked for inside a group is not part of what the group holds, or undefined. It must
- * fit whichever alternative the group gets: of each type no more than there is in all, and in one
- * vertex no more than one vertex of the group has. A vertex that the group asks for without `with`
- * holds whatever is asked for inside it.
+ * Why the request of an item inside a group is not part of the group's resources, or undefined. It
+ * must fit every alternative of the group: of each type no more than the total, and within one
+ * vertex no more than one vertex of the group has. A vertex that the group requests without `with`
+ * may contain anything.
  */
 export function whyNotWithin(child: ResourceChoice, group: ResourceChoice): string | undefined {
   const alternatives = child.map(summarise);
@@ -48,7 +48,7 @@ function whyNot(wanted: Summary, held: Summary): string | undefined {
   return undefined;
 }
 
-/** Amounts in an unknown unit can be compared only with their like. */
+/** Amounts in an unknown unit can be compared only within that unit. */
 const nameOf = (type: string): string => type.replace(/\0.*/, "");
 
 function summarise(trees: readonly ResourceRequest[]): Summary {
@@ -57,7 +57,10 @@ function summarise(trees: readonly ResourceRequest[]): Summary {
   return summary;
 }
 
-/** What all copies of this vertex are and hold; tells the summary what one copy holds. */
+/**
+ * The amounts of all copies of this vertex with their descendants; records in the summary what one
+ * copy holds.
+ */
 function look(summary: Summary, tree: ResourceRequest): ReadonlyMap<string, number> {
   const { amount, type } = measure(tree);
   const inside = new Map<string, number>();
@@ -82,7 +85,7 @@ function addTimes(
   for (const [type, amount] of amounts) to.set(type, (to.get(type) ?? 0) + amount * times);
 }
 
-/** Sizes in bytes, whatever their unit is; of an unknown unit, as a type of its own. */
+/** Sizes in bytes for known units; an unknown unit makes a type of its own. */
 function measure({ type, count, unit }: ResourceRequest): { type: string; amount: number } {
   if (unit === undefined) return { type, amount: count };
   const bytes = bytesOf(unit);
@@ -91,7 +94,7 @@ function measure({ type, count, unit }: ResourceRequest): { type: string; amount
     : { type: `${type}\0B`, amount: count * bytes };
 }
 
-/** "GB" → 1,000,000,000; undefined for what is no unit of size. */
+/** "GB" → 1,000,000,000; undefined when it is not a unit of size. */
 export function bytesOf(unit: string): number | undefined {
   try {
     return parseSizeBytes(`1${unit}`, "unit");

@@ -4,27 +4,27 @@ import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { ClusterId } from "./ids.ts";
 
 /**
- * A named place that takes work. `managed`: its nodes have agents, Busbar places on nodes, and what
- * it has is told by them. `pulling`: it was registered with a graph of what it has; tasks are
- * offered to it as a whole, and its own scheduler runs those that it takes.
+ * A named set of nodes that runs tasks. `managed`: its nodes have agents, which report them, and Busbar
+ * places tasks on nodes. `pulling`: it was registered with a graph; Busbar offers tasks to it as a
+ * whole, and its own scheduler runs those that it accepts.
  */
 export interface Cluster {
   readonly id: ClusterId;
   readonly kind: "managed" | "pulling";
   readonly createdAtMs: number;
-  /** Absent: a server before 0.2 did not note it. */
+  /** Absent: a server before 0.2 did not record it. */
   readonly registeredBy?: string;
-  /** Who last gave it another graph, or added or removed a subsystem; absent: nobody, or it was not noted. */
+  /** Who last replaced its graph, or added or removed a subsystem; absent: nobody, or it was not recorded. */
   readonly changedBy?: string;
 }
 
-/** What a pulling cluster has. */
+/** The graph of a pull cluster. */
 export interface ClusterGraph {
   readonly id: ClusterId;
   readonly graph: Graph;
 }
 
-/** A subsystem of a cluster's graph; its links count vertices of that graph. */
+/** A subsystem of a cluster's graph; its links are numbers of vertices of that graph. */
 export interface ClusterSubsystem {
   readonly id: ClusterId;
   readonly subsystem: Subsystem;
@@ -35,6 +35,6 @@ export interface ClusterStatus {
   readonly id: ClusterId;
   readonly state: ClusterState;
   readonly counters: readonly StateCounter[];
-  /** Who last set it; absent: a server before 0.2 did not note it. Counting down is nobody's change. */
+  /** Who last set it; absent: a server before 0.2 did not record it. Counting down does not set it. */
   readonly changedBy?: string;
 }

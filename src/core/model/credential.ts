@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import type { ClusterId } from "./ids.ts";
 import { PRINTABLE } from "./texts.ts";
 
-/** The rule for secrets that people chose: rejects characters that not every client can send. */
+/** The rule for secrets that people choose: rejects characters that not every client can send. */
 export const SECRET_RULE = {
   minLength: 1,
   maxLength: limits.secretLengthMax,
@@ -12,8 +12,8 @@ export const SECRET_RULE = {
 } as const satisfies Rule;
 
 /**
- * What a secret text opens. `register`: registering clusters. `cluster-secret`: speaking for one
- * cluster. `cluster-token`: submitting to one cluster. `global-token`: submitting to every cluster.
+ * The use of a secret. `register`: register clusters. `cluster-secret`: act as one cluster.
+ * `cluster-token`: submit to one cluster. `global-token`: submit to every cluster.
  */
 export type CredentialRef =
   | { readonly kind: "register" | "global-token" }
@@ -22,17 +22,17 @@ export type CredentialRef =
 /** Only a hash of the secret is stored: a copy of the data gives no access. */
 export interface Credential {
   readonly id: CredentialRef;
-  /** Opaque here: whoever made it knows how to check a text against it. */
+  /** Opaque to the core: the code that made it checks texts against it. */
   readonly hash: string;
   readonly createdAtMs: number;
   readonly by: string;
-  /** Of a cluster's secret: the caller who registered the cluster may never have got the text. */
+  /** For a cluster's secret: the caller that registered the cluster may never have received it. */
   readonly isUnclaimed?: true;
 }
 
 export type HashedCredential = Pick<Credential, "id" | "hash">;
 
-/** What a new cluster is registered with. */
+/** The credentials of a new cluster. */
 export interface ClusterHashes {
   readonly secret: string;
   readonly token: string;

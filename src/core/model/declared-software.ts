@@ -2,14 +2,14 @@ import type { ClusterId } from "./ids.ts";
 import type { FactEntry, Software } from "./node/node-facts.ts";
 
 /**
- * A subsystem that was added to a cluster with agents: entries that hold for all its nodes, or for
- * those named, beside what their agents say.
+ * A subsystem that was added to a managed cluster: entries that hold for all its nodes, or for those
+ * named, in addition to the facts of their agents.
  */
 export interface DeclaredSoftware {
   readonly id: ClusterId;
   readonly name: string;
   readonly entries: readonly {
-    /** Undefined: all, also those that are yet to come. */
+    /** Undefined: all nodes, also future ones. */
     readonly node?: string | undefined;
     readonly entry: FactEntry;
   }[];
@@ -26,8 +26,8 @@ export function withDeclared(
     const own = entries.filter((each) => each.node === undefined || each.node === node);
     if (own.length === 0) continue;
     merged ??= { ...software };
-    const told = Object.hasOwn(merged, name) ? (merged[name] ?? []) : [];
-    merged[name] = [...told, ...own.map(({ entry }) => entry)];
+    const present = Object.hasOwn(merged, name) ? (merged[name] ?? []) : [];
+    merged[name] = [...present, ...own.map(({ entry }) => entry)];
   }
   return merged ?? software;
 }

@@ -2,8 +2,8 @@ import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
 /**
- * A fact that a door must remember for its clients and that nothing else in Busbar has a place for, in the
- * door's own words: a tenant of rik, a controller that has heard of an end.
+ * A fact that a door stores for its clients and that no other table has a place for, in the door's own
+ * format: a tenant of rik, a controller that has received an end.
  */
 export interface DoorRecord {
   /** The door, the kind and the name: `rik/tenant/7`. */
@@ -11,13 +11,13 @@ export interface DoorRecord {
   readonly text: string;
 }
 
-/** Without a text: it is remembered no more. */
+/** Without a text: removes it. */
 export interface DoorRecordPut {
   readonly id: string;
   readonly text: string | undefined;
 }
 
-/** Throws unless it may be stored. */
+/** Throws if it cannot be stored. */
 export function checkDoorRecord({ id, text }: DoorRecord): DoorRecord {
   if (!/^[a-z]+\//.test(id) || id.length > limits.doorRecordIdLengthMax) {
     throw invalid(

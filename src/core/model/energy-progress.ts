@@ -3,17 +3,17 @@ import type { Job } from "./job/job.ts";
 import { doneOf, isOwnFailure, placedOf, type Task } from "./job/task.ts";
 import type { JobStateName, Progress, TaskCounts } from "./progress.ts";
 
-/** What the shares of a job come to, in watt-seconds. */
+/** The sums over the shares of a job, in watt-seconds. */
 export interface EnergyProgress {
-  /** In shares that are under way, or done: the rest is to be placed. */
+  /** In active or done shares: the rest is to be placed. */
   readonly placed: number;
   readonly done: number;
-  /** Shares that failed by their own doing. */
+  /** Shares that failed by their own fault. */
   readonly failures: number;
   /** Shares that were lost with nothing done. */
   readonly losses: number;
-  /** Shares that were lost and must not be made again: docs/design/lost-nodes.md. */
-  readonly forsaken: number;
+  /** Shares that were lost and must not be placed again: docs/design/lost-nodes.md. */
+  readonly lostForGood: number;
 }
 
 export const NO_ENERGY: EnergyProgress = Object.freeze({
@@ -21,22 +21,22 @@ export const NO_ENERGY: EnergyProgress = Object.freeze({
   done: 0,
   failures: 0,
   losses: 0,
-  forsaken: 0,
+  lostForGood: 0,
 });
 
 /** The energy that is in no share. */
 export const unplacedOf = ({ spec }: Job, { energy }: Progress): number =>
   (spec.energy?.wattSeconds ?? 0) - (energy?.placed ?? 0);
 
-/** Whether too many of its shares failed: what is left of it will never be done, and nothing of it is placed. */
+/** Whether too many of its shares failed: then the rest is never placed. */
 export function mustGiveUp({ spec }: Job, { energy }: Progress): boolean {
   if (energy === undefined) return false;
-  const { failures, losses, forsaken } = energy;
-  return failures > spec.retries.max || losses > limits.sharesLostMax || forsaken > 0;
+  const { failures, losses, lostForGood } = energy;
+  return failures > spec.retries.max || losses > limits.sharesLostMax || lostForGood > 0;
 }
 
 export function energyAfter(
-  { placed, done, failures, losses, forsaken }: EnergyProgress,
+  { placed, done, failures, losses, lostForGood }: EnergyProgress,
   before: Task | undefined,
   after: Task,
 ): EnergyProgress {
@@ -46,11 +46,11 @@ export function energyAfter(
     done: done - was.done + is.done,
     failures: failures - was.failures + is.failures,
     losses: losses - was.losses + is.losses,
-    forsaken: forsaken - was.forsaken + is.forsaken,
+    lostForGood: lostForGood - was.lostForGood + is.lostForGood,
   };
 }
 
-/** What one share comes to. */
+/** The energy of one share. */
 export function energyOf(task: Task): EnergyProgress {
   const { state } = task;
   const done = doneOf(task);
@@ -62,11 +62,11 @@ export function energyOf(task: Task): EnergyProgress {
     done,
     failures: isOwn ? 1 : 0,
     losses: isLost ? 1 : 0,
-    forsaken: failure?.kind === "lost" && failure.isLast === true ? 1 : 0,
+    lostForGood: failure?.kind === "lost" && failure.isLast === true ? 1 : 0,
   };
 }
 
-/** What is not placed counts as one task: 1 when there is again some, -1 when all is placed. */
+/** The unplaced energy counts as one task: 1 when there is some again, -1 when all is placed. */
 export function restMoved(
   job: Job,
   before: EnergyProgress = NO_ENERGY,
@@ -77,7 +77,7 @@ export function restMoved(
   return has(after) - has(before);
 }
 
-/** By energy, not by how shares ended: what a lost one left undone is done by others. */
+/** By energy, not by the ends of shares: other shares do the undone part of a lost one. */
 export function energyState(
   job: Job,
   counts: TaskCounts,

@@ -13,16 +13,16 @@ export interface Group {
   readonly runningTasksMax: number | undefined;
   /** Tasks pending or waiting; the server rejects a submission beyond it. undefined: no limit. */
   readonly queuedTasksMax: number | undefined;
-  /** Who paused it: nothing of it is placed; absent: it is not paused. */
+  /** Who paused it: then none of its tasks is placed; absent: it is not paused. */
   readonly pausedBy?: string;
-  /** Who last changed it; absent: nobody, or it was not noted. */
+  /** Who last changed it; absent: nobody, or it was not recorded. */
   readonly changedBy?: string;
 }
 
 /** 0: no limit. */
 const LIMIT: Rule = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, multipleOf: 1 };
 
-/** Of what callers say of a group. */
+/** For the fields of a group that callers set. */
 export const GROUP_RULES = {
   weight: { exclusiveMinimum: 0, maximum: 1_000_000 },
   owner: valueRule(limits.nameLengthMax),
@@ -32,7 +32,7 @@ export const GROUP_RULES = {
 
 export const DEFAULT_GROUP = groupId("default");
 
-/** A group nobody has configured: made by its first job. */
+/** A group that was never configured: its first job creates it. */
 export const freshGroup = (id: GroupId): Group => ({
   id,
   weight: 1,

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 declare const brand: unique symbol;
 type Branded<Base, Name extends string> = Base & { readonly [brand]: Name };
 
-/** Counts up from 1 with every job, is never used again, and stays below 2^31. */
+/** Counts up from 1 with every job, is never issued again, and stays below 2^31. */
 export type JobId = Branded<number, "JobId">;
 /** A node's name: unique over all clusters. */
 export type NodeId = Branded<string, "NodeId">;
@@ -21,7 +21,7 @@ export const clusterId = (raw: string): ClusterId => raw as ClusterId;
 export const serviceId = (raw: string): ServiceId => raw as ServiceId;
 export const groupId = (raw: string): GroupId => raw as GroupId;
 export const revision = (raw: number): Revision => raw as Revision;
-/** Of what was never written. */
+/** The revision of a row that was never written. */
 export const NO_REVISION = revision(0);
 
 export const REVISION_RULE = {
@@ -42,7 +42,7 @@ export interface TaskRef {
 export const formatTaskId = (job: JobId, index: number, inArray: boolean): string =>
   inArray ? `${job}.${index}` : String(job);
 
-/** Of the id of a job, and of a job or task. Those beyond JOB_ID_MAX are simply not there. */
+/** Patterns for the id of a job, and of a job or task. No job has an id beyond JOB_ID_MAX. */
 const JOB_ID = "[1-9][0-9]{0,9}";
 export const JOB_ID_RULE = { pattern: `^${JOB_ID}$` } as const satisfies Rule;
 export const TASK_ID_RULE = {
@@ -63,7 +63,7 @@ export function parseTaskId(
   return { jobId: jobId(Number(id)), index: index === undefined ? undefined : Number(index) };
 }
 
-/** Of names of nodes, clusters and groups. */
+/** For names of nodes, clusters and groups. */
 export const NAME_PATTERN = "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
 export const NAME_RULE = {
   minLength: 1,
@@ -74,7 +74,7 @@ export const NAME_RULE = {
 export const SERVICE_NAME_RULE = { ...NAME_RULE, maxLength: limits.serviceNameLengthMax } as const;
 const NAME = new RegExp(NAME_RULE.pattern);
 
-/** Names of nodes, clusters and groups: what is safe in a path, a label and a shell word. */
+/** Names of nodes, clusters and groups: characters that are safe in a path, a label and a shell word. */
 export function checkName(text: string, field: string, lengthMax: number): string {
   if (text.length > lengthMax || !NAME.test(text)) {
     const shown = JSON.stringify(text.slice(0, 40));

@@ -79,7 +79,7 @@ describe("array ranges", () => {
 });
 
 describe("resources", () => {
-  test("cpu is kept in thousandths, the rest in whole units", () => {
+  test("cpu is stored in thousandths, the rest in whole units", () => {
     expect(toResources({ cpu: 0.5, memory: 1024, gpu: 2, none: 0 }, "resources", 8)).toEqual({
       cpu: 500,
       memory: 1024,
@@ -110,7 +110,7 @@ describe("resources", () => {
     expect(fits({}, {})).toBe(true);
   });
 
-  test("the dominant share is that of the scarcest", () => {
+  test("the dominant share is that of the scarcest resource", () => {
     expect(dominantShare({ cpu: 1, memory: 3 }, { cpu: 10, memory: 4 })).toBe(0.75);
     expect(dominantShare({ gpu: 1 }, { cpu: 10 })).toBe(Number.POSITIVE_INFINITY);
   });
@@ -169,7 +169,10 @@ describe("job specs", () => {
     { input: { command: [] }, says: "command: must name a program" },
     { input: { command: [""] }, says: "command: must name a program" },
     { input: { command: ["a\0b"] }, says: "command[0]: must not contain a NUL" },
-    { input: { command: ["a"], script: "b" }, says: "script: give either command or script" },
+    {
+      input: { command: ["a"], script: "b" },
+      says: "script: give either command or script, not both",
+    },
     { input: { script: "  \n" }, says: "script: must not be empty" },
     { input: { script: long }, says: "script: with env it has" },
     { input: { command: ["a", long] }, says: "command: with env it has" },
@@ -177,7 +180,7 @@ describe("job specs", () => {
     { input: { command: ["a"], env: { BUSBAR_X: "c" } }, says: "env.BUSBAR_X: BUSBAR_ names" },
     {
       input: { command: ["a"], placement: { kind: "all" } },
-      says: 'placement.kind: "all" is neither',
+      says: 'placement.kind: "all" is not one of',
     },
     { input: { command: ["a"], cwd: "tmp" }, says: "cwd: must be an absolute path" },
     { input: { command: ["a"], name: "" }, says: "name: must have 1 to" },
@@ -195,7 +198,7 @@ describe("job specs", () => {
     { input: { command: ["a"], array: "5-1" }, says: "array: 5-1 ends before it begins" },
     {
       input: { command: ["a"], resources: { cpu: -1 } },
-      says: "resources.cpu: must not be negative",
+      says: "resources.cpu: must be a number from 0",
     },
     { input: { command: ["a"], placement: { node: "a b" } }, says: "placement.node" },
     { input: { command: ["a"], labels: { "a b": "c" } }, says: 'labels: "a b" is not a label' },
@@ -227,7 +230,7 @@ describe("task states", () => {
     { kind: "cancelled", nodeId: node, startedAtMs: 0, endedAtMs: 0, reason: "" },
   ];
 
-  test("ended states are final: nothing follows them", () => {
+  test("ended states are final", () => {
     for (const from of states.filter(isEnded)) {
       for (const to of states) expect(canMove(from, to)).toBe(false);
     }

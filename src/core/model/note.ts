@@ -4,23 +4,23 @@ import type { Texts } from "./job/job.ts";
 import { checkLabels } from "./texts.ts";
 
 /**
- * What clients of a tree of objects (docs/coming-from/nexus.md) say of one of them, and nothing else in
- * Busbar has a place for.
+ * Annotations that clients of a tree of objects (docs/coming-from/nexus.md) set on one of them, and
+ * that no other table has a place for.
  */
 export interface Note {
-  /** The kind of the object and what it is in Busbar: `Job/17`, `Edge/w1`, `SiteDC/edge-10`. */
+  /** The kind of the object and its id in Busbar: `Job/17`, `Edge/w1`, `SiteDC/edge-10`. */
   readonly id: string;
   readonly labels: Texts;
   readonly annotations: Texts;
-  /** Counts up with every change of it. */
+  /** Counts up with every change. */
   readonly version: number;
-  /** A client made the object before anything in Busbar stood for it. */
+  /** A client created the object before Busbar had one for it. */
   readonly declaredAtMs?: number;
   /** A client has deleted it: the tree does not show it any more. */
   readonly isHidden?: true;
 }
 
-/** Throws unless it may be stored. */
+/** Throws if it cannot be stored. */
 export function checkNote(note: Note): Note {
   if (note.id.length > limits.noteIdLengthMax) throw invalid("metadata.name", "is too long");
   checkLabels(note.labels, "metadata.labels");

@@ -2,7 +2,7 @@ import { invalid } from "../../lib/errors.ts";
 
 const SHOWN_CHARS_MAX = 40;
 
-/** The one of the names that was given; throws when it is none of them. */
+/** Returns the text if it is one of the names; throws otherwise. */
 export function oneOf<Name extends string>(
   given: string,
   field: string,
@@ -11,5 +11,5 @@ export function oneOf<Name extends string>(
   const known = names.find((name) => name === given);
   if (known !== undefined) return known;
   const shown = JSON.stringify(given.slice(0, SHOWN_CHARS_MAX));
-  throw invalid(field, `${shown} is none of ${names.join(", ")}`);
+  throw invalid(field, `${shown} is not one of ${names.join(", ")}`);
 }

@@ -24,7 +24,7 @@ export type JobStateName =
   | "expired"
   | "skipped";
 
-/** Every state a task can be seen in: those of its row, and those it has without one. */
+/** Every visible state of a task: those of its row, and those of a task without one. */
 export type TaskStateName = TaskStateKind | "pending" | "expired" | "skipped";
 
 export const TASK_STATES: readonly TaskStateName[] = [
@@ -45,24 +45,24 @@ export const TASK_STATES: readonly TaskStateName[] = [
 
 export type TaskCounts = Readonly<Record<TaskStateName, number>>;
 
-/** What the tasks of a job come to. Derived from its rows, replaced with every change of them. */
+/** The tallies of a job's tasks. Derived from its rows, replaced with every change of them. */
 export interface Progress {
   readonly state: JobStateName;
   readonly counts: TaskCounts;
   readonly startedAtMs: number | undefined;
-  /** When the last task that had started ended, so far. */
+  /** The latest end of a task that had started, so far. */
   readonly lastEndAtMs: number | undefined;
-  /** What all attempts at all tasks used, as far as it is known. */
+  /** The usage of all attempts of all tasks, as far as it is known. */
   readonly usage: Usage | undefined;
   /** Tasks whose latest attempt has reported progress. */
-  readonly tasksTold: number;
-  /** What all tasks have done, in hundredths of a percent of one. */
+  readonly tasksWithProgress: number;
+  /** The progress of all tasks, in hundredths of a percent of one. */
   readonly done: number;
-  /** Of a job with energy. */
+  /** For a job with energy. */
   readonly energy?: EnergyProgress;
 }
 
-/** How far the job is: the mean over its tasks, of which one that succeeded has done all. */
+/** The progress of the job: the mean over its tasks; a succeeded task counts as 100. */
 export const percentOf = ({ done }: Progress, taskTotal: number): number =>
   Math.floor(done / taskTotal) / 100;
 
@@ -82,12 +82,12 @@ const ONE_PENDING: Progress = Object.freeze({
   startedAtMs: undefined,
   lastEndAtMs: undefined,
   usage: undefined,
-  tasksTold: 0,
+  tasksWithProgress: 0,
   done: 0,
 });
 
 const ENERGY_PENDING: Progress = Object.freeze({ ...ONE_PENDING, energy: NO_ENERGY });
-/** Without energy there is nothing to place: it ends when it may. */
+/** A job without energy has nothing to place: it ends as soon as nothing holds it. */
 const NOTHING_PENDING: Progress = Object.freeze({ ...ENERGY_PENDING, counts: NONE });
 
 export function freshProgress(spec: JobSpec): Progress {
@@ -98,7 +98,7 @@ export function freshProgress(spec: JobSpec): Progress {
   return total === 1 ? ONE_PENDING : { ...ONE_PENDING, counts: { ...NONE, pending: total } };
 }
 
-/** How many tasks it has so far; what is not placed of its energy is one. */
+/** The number of its tasks so far; its unplaced energy counts as one. */
 export function taskTotalIn(spec: JobSpec, { counts }: Progress): number {
   if (spec.energy === undefined) return taskTotalOf(spec);
   let total = 0;
@@ -106,7 +106,7 @@ export function taskTotalIn(spec: JobSpec, { counts }: Progress): number {
   return total;
 }
 
-/** The state a task is seen in: its row's, unless its job was closed while it waited. */
+/** The visible state of a task: its row's, unless its job was closed while it was waiting. */
 export function taskStateName(job: Job, state: TaskState | undefined): TaskStateName {
   if (state === undefined) return job.closed?.kind ?? "pending";
   if (state.kind === "waiting") {
@@ -116,8 +116,8 @@ export function taskStateName(job: Job, state: TaskState | undefined): TaskState
   return state.kind;
 }
 
-/** Of an array, how many tasks are under way. */
-export const underWay = ({ counts }: Progress): number =>
+/** The number of active tasks of an array. */
+export const activeTasksOf = ({ counts }: Progress): number =>
   counts.offered +
   counts.accepted +
   counts.held +
@@ -125,9 +125,9 @@ export const underWay = ({ counts }: Progress): number =>
   counts.running +
   counts.stopping;
 
-/** Whether as many tasks of the array are under way as may be at once. */
-export const isAtMost = ({ spec }: Job, progress: Progress): boolean =>
-  spec.tasksAtOnce !== undefined && underWay(progress) >= spec.tasksAtOnce;
+/** Whether the array has as many active tasks as it may have at once. */
+export const isAtTaskLimit = ({ spec }: Job, progress: Progress): boolean =>
+  spec.tasksAtOnce !== undefined && activeTasksOf(progress) >= spec.tasksAtOnce;
 
 export const isJobEnded = (progress: Progress): boolean =>
   progress.state !== "pending" && progress.state !== "running" && progress.state !== "accepted";
@@ -153,15 +153,15 @@ export function afterTask(
       ? most(progress.lastEndAtMs, after.state.endedAtMs)
       : progress.lastEndAtMs;
   const usage = addUsage(progress.usage, newUsage(before, after));
-  const isTold = Number(after.progress !== undefined) - Number(before?.progress !== undefined);
-  const tasksTold = progress.tasksTold + isTold;
+  const isNew = Number(after.progress !== undefined) - Number(before?.progress !== undefined);
+  const tasksWithProgress = progress.tasksWithProgress + isNew;
   const done = progress.done + doneBy(after) - doneBy(before);
   const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
-  const next = { state, counts, startedAtMs, lastEndAtMs, usage, tasksTold, done };
+  const next = { state, counts, startedAtMs, lastEndAtMs, usage, tasksWithProgress, done };
   return energy === undefined ? next : { ...next, energy };
 }
 
-/** What the attempt used that ended between two rows of a task; of its first row, all attempts. */
+/** The usage of the attempt that ended between two rows of a task; for its first row, of all attempts. */
 export function newUsage(before: Task | undefined, after: Task): Usage | undefined {
   if (before === undefined) return usageOf(after);
   if (after.past.length > 0 && after.past.at(-1)?.attempt !== before.past.at(-1)?.attempt) {
@@ -170,7 +170,7 @@ export function newUsage(before: Task | undefined, after: Task): Usage | undefin
   return before.usage === undefined ? after.usage : undefined;
 }
 
-/** Closing a job ends all that is pending or waiting. */
+/** Closing a job ends all its pending and waiting tasks. */
 export function afterClosing(progress: Progress, job: Job): Progress {
   if (job.closed === undefined) return progress;
   const { pending, waiting } = progress.counts;
@@ -178,13 +178,13 @@ export function afterClosing(progress: Progress, job: Job): Progress {
   counts[job.closed.kind] += pending + waiting;
   const { energy } = progress;
   const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
-  // One that asks for no energy starts and ends when it may.
+  // A job without energy starts and ends at the same time.
   const isNothing = job.closed.kind === "succeeded";
   const startedAtMs = isNothing ? job.closed.atMs : progress.startedAtMs;
   return { ...progress, state, counts, startedAtMs };
 }
 
-/** When an ended job ended: with its last task, or when it was closed. */
+/** The end of an ended job: with its last task, or when it was closed. */
 export const endOf = (job: Job, progress: Progress): number =>
   most(progress.lastEndAtMs, job.closed?.atMs) ?? job.submittedAtMs;
 

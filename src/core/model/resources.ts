@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import type { Rule } from "../../lib/rules/rules.ts";
-import { isPlaceName } from "./job/energy.ts";
+import { isShareResource } from "./job/energy.ts";
 
 /**
  * Named quantities as whole numbers in base units: cpu in thousandths, memory in bytes, gpu in
@@ -10,17 +10,17 @@ export type Resources = Readonly<Record<string, number>>;
 
 export const NO_RESOURCES: Resources = Object.freeze({});
 
-/** How many base units one unit, as people write it, has. */
+/** The base units in one unit as people write it. */
 const baseUnits = (name: string): number => (name === "cpu" ? 1_000 : 1);
 
 export const RESOURCE_NAME_RULE = {
   maxLength: 63,
-  // What every object has by itself ("constructor") would be found on nodes that have none of it.
+  // A name like "constructor" would be found on nodes that have none of it.
   pattern: "^(?!constructor$)[a-z][a-z0-9]*([._/-][a-z0-9]+)*$",
 } as const satisfies Rule;
 const NAME = new RegExp(RESOURCE_NAME_RULE.pattern);
 
-/** Of amounts as people write them: whole units, of cpu thousandths. */
+/** For amounts as people write them: whole units, and thousandths of a cpu. */
 export const AMOUNTS_RULE = {
   propertyNames: RESOURCE_NAME_RULE,
   properties: {
@@ -39,7 +39,7 @@ const ruleOf = (name: string): { readonly maximum: number; readonly multipleOf: 
 export const isResourceName = (name: string): boolean =>
   name.length <= RESOURCE_NAME_RULE.maxLength && NAME.test(name) && !(name in NO_RESOURCES);
 
-/** Amounts as people write them (cpu in cpus) to base units; zero amounts are left out. */
+/** Converts amounts as people write them (cpu in cpus) to base units; leaves out zero amounts. */
 export function toResources(
   amounts: Readonly<Record<string, number>>,
   field: string,
@@ -65,7 +65,7 @@ export function toResources(
 function toBase(name: string, amount: number, field: string): number {
   const base = amount * baseUnits(name);
   const rounded = Math.round(base);
-  if (!(amount >= 0)) throw invalid(field, `must not be negative, and a number, not ${amount}`);
+  if (!(amount >= 0)) throw invalid(field, `must be a number from 0, not ${amount}`);
   const { maximum, multipleOf } = ruleOf(name);
   if (amount > maximum) throw invalid(field, `${amount} is too large`);
   // 0.3 of a cpu is not exactly 300 thousandths in floating point; whole units are exact.
@@ -76,18 +76,18 @@ function toBase(name: string, amount: number, field: string): number {
   return rounded;
 }
 
-/** Base units back to what people write. */
+/** Converts base units back to what people write. */
 export function fromResources(resources: Resources): Record<string, number> {
   const result: Record<string, number> = {};
   for (const name in resources) {
-    if (!isPlaceName(name)) result[name] = (resources[name] ?? 0) / baseUnits(name);
+    if (!isShareResource(name)) result[name] = (resources[name] ?? 0) / baseUnits(name);
   }
   return result;
 }
 
 const GIB = 1024 ** 3;
 
-/** One amount for people: "2.5 cpu", "1.5 GiB memory", "3 gpu". */
+/** One amount as text: "2.5 cpu", "1.5 GiB memory", "3 gpu". */
 export function formatAmount(name: string, base: number): string {
   if (name !== "memory") return `${base / baseUnits(name)} ${name}`;
   return base >= GIB
@@ -106,7 +106,7 @@ export function shortage(needs: Resources, free: Resources): string | undefined 
   return undefined;
 }
 
-/** Nodes of earlier versions may have amounts of something called "constructor". */
+/** Nodes of earlier versions may have an amount named "constructor". */
 function ownAmount(amounts: Resources, name: string): number {
   const amount = amounts[name];
   return typeof amount === "number" ? amount : 0; // a third faster than hasOwn
@@ -125,7 +125,7 @@ export function addInto(target: Record<string, number>, amounts: Resources): voi
   for (const name in amounts) target[name] = ownAmount(target, name) + (amounts[name] ?? 0);
 }
 
-/** Amounts that reach zero are removed, so that a table of what is used stays small. */
+/** Removes amounts that reach zero, so that a table of used amounts stays small. */
 export function subtractFrom(target: Record<string, number>, amounts: Resources): void {
   for (const name in amounts) {
     const left = ownAmount(target, name) - (amounts[name] ?? 0);

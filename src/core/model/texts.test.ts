@@ -25,7 +25,7 @@ const anyText = fc.oneof(
   fc.constantFrom(...words, "x".repeat(5_000), "a\nb", "\u202eabc", "\ud800"),
 );
 
-/** What a command did with a text: refused with the field, or stored. */
+/** The result of a command with a text: rejected with the field, or stored. */
 function stored<Result>(field: RegExp, run: () => Result): Result | undefined {
   try {
     return run();
@@ -77,7 +77,7 @@ for (const [name, helloOf] of hellos) {
   });
 }
 
-test("any text as a name, group or label of a job is refused by its field, or printable", () => {
+test("any text as a name, group or label of a job is rejected by its field, or printable", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       for (const [field, input] of [
@@ -100,7 +100,7 @@ test("any text as a name, group or label of a job is refused by its field, or pr
   );
 });
 
-test("controls are shown by signs, and nothing else is changed", () => {
+test("control characters are shown by symbols, and nothing else changes", () => {
   expect(visible("a\u001b[31m\nb\u007f\u202e", 100)).toBe("a␛[31m␊b␡\ufffd");
   fc.assert(
     fc.property(anyText, (text) => {
@@ -112,7 +112,7 @@ test("controls are shown by signs, and nothing else is changed", () => {
   );
 });
 
-test("amounts of earlier versions with names that every object has still add up", () => {
+test("amounts of earlier versions that are named like properties of Object.prototype still add up", () => {
   const total: Record<string, number> = {};
   addInto(total, { constructor: 3, cpu: 1 });
   addInto(total, { constructor: 4 });
@@ -125,7 +125,7 @@ test("amounts of earlier versions with names that every object has still add up"
   expect(Object.hasOwn(total, "constructor")).toBe(false);
 });
 
-test("nothing that is printed has a control character, wherever it came from", () => {
+test("no printed text has a control character, whatever its source", () => {
   fc.assert(
     fc.property(anyText, fc.boolean(), (text, colour) => {
       const page = { colour };

@@ -5,25 +5,25 @@ import { limits } from "../../limits.ts";
 import type { Texts } from "./job/job.ts";
 
 /**
- * Characters that move a cursor, end a line, or turn the direction of writing: a name with one of
- * them could hide what is beside it, on a terminal or in a log.
+ * Characters that move a cursor, end a line, or change the direction of writing: a name with one of
+ * them could hide its neighbours on a terminal or in a log.
  */
 export const CONTROL_SET =
   "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
 const CONTROLS = new RegExp(`[${CONTROL_SET}]`, "u");
-/** A text without them, as a pattern. */
+/** The pattern of a text without them. */
 export const PRINTABLE = `^[^${CONTROL_SET}]*$`;
 const ALL_CONTROLS = new RegExp(CONTROLS, "gu");
 
 export const isPrintable = (text: string): boolean => text.isWellFormed() && !CONTROLS.test(text);
 
-/** A text that somebody else wrote, for people: bounded, and with signs in place of controls. */
+/** A foreign text for display: bounded, and with symbols in place of control characters. */
 export function visible(text: string, lengthMax: number): string {
   const short = text.length > lengthMax ? text.slice(0, lengthMax) : text;
   return isPrintable(short) ? short : short.toWellFormed().replace(ALL_CONTROLS, signOf);
 }
 
-/** Unicode has a sign for each of the old controls: ␛ for an escape, ␊ for a line feed. */
+/** Unicode has a symbol for each of the old control characters: ␛ for an escape, ␊ for a line feed. */
 function signOf(control: string): string {
   const code = control.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
@@ -31,7 +31,7 @@ function signOf(control: string): string {
 }
 
 /**
- * Names that others chose freely: state keys, ids of vertices. Returns what it was given. One that
+ * Names that callers choose freely: state keys, ids of vertices. Returns its argument. A name that
  * becomes the key of an object on a wire must be `isKey` too.
  */
 export function checkText(text: string, field: string, lengthMax: number): string {
@@ -43,29 +43,29 @@ export function checkText(text: string, field: string, lengthMax: number): strin
   );
 }
 
-/** Values that callers chose freely and people read; they may be empty. Returns what it was given. */
+/** Values that callers choose freely and people read; they may be empty. Returns its argument. */
 export function checkValue(text: string, field: string, lengthMax: number): string {
   if (isLongerText(text, lengthMax)) throw invalid(field, `at most ${lengthMax} characters`);
   if (!isPrintable(text)) throw invalid(field, "must not have control characters");
   return text;
 }
 
-/** Of what `checkText` takes. */
+/** For texts that `checkText` accepts. */
 export const textRule = (lengthMax: number) =>
   ({ minLength: 1, maxLength: lengthMax, pattern: PRINTABLE }) as const satisfies Rule;
 
-/** Of what `checkValue` takes. */
+/** For texts that `checkValue` accepts. */
 export const valueRule = (lengthMax: number) =>
   ({ maxLength: lengthMax, pattern: PRINTABLE }) as const satisfies Rule;
 
-/** Of the reasons that callers give for what they do; what a terminal must not see is replaced. */
+/** For the reasons that callers give; `visible` replaces control characters. */
 export const REASON_RULE = { maxLength: limits.reasonLengthMax } as const satisfies Rule;
 
-/** `__proto__` cannot be the key of an ordinary object, as maps are once they are decoded. */
+/** `__proto__` cannot be a key of a plain object, which decoded maps are. */
 export const isKey = (text: string): boolean =>
   text !== "" && text !== "__proto__" && isPrintable(text);
 
-/** Labels of jobs and nodes, and what jobs ask for of nodes. */
+/** Labels of jobs and nodes, and labels that jobs request of nodes. */
 export const LABELS_RULE = {
   maxProperties: limits.labelsMax,
   propertyNames: {
@@ -78,7 +78,7 @@ export const LABELS_RULE = {
 
 const NO_TEXTS: Texts = Object.freeze({});
 
-/** Labels of jobs and nodes, and what jobs ask for of nodes: one rule. Returns what it was given. */
+/** Labels of jobs and nodes, and labels that jobs request of nodes: one rule. Returns its argument. */
 export function checkLabels(labels: Texts | undefined, field: string): Texts {
   if (labels === undefined) return NO_TEXTS;
   const names = Object.keys(labels);

@@ -5,8 +5,8 @@ import type { Scorer } from "./scorers/scorer.ts";
 import { preferenceNow } from "./nodes/placement-cost.ts";
 
 /**
- * One of the nodes that were offered, all of which have room: of those that serve the request in
- * the way it likes best. The order in which they are offered does not matter.
+ * Chooses one of the offered nodes, all of which have free capacity: the best one among those that
+ * serve the most preferred alternative of the request. The order of offers does not matter.
  */
 export interface Choice {
   readonly offered: number;
@@ -21,7 +21,7 @@ export type Ranking = Pick<Scorer, "score" | "tie">;
 export class Best implements Choice {
   record: NodeRecord | undefined = undefined;
   offered = 0;
-  /** How far down in the order of preference the best one is. */
+  /** The alternative that the best one serves: its position in the order of preference. */
   preference = Number.POSITIVE_INFINITY;
   #score = Number.NEGATIVE_INFINITY;
   readonly #request: Request;
@@ -54,10 +54,10 @@ export class Best implements Choice {
   }
 }
 
-/** Who was given a task longest ago. */
+/** The node whose last assignment is longest ago. */
 export const LONGEST_AGO: Ranking = { score: (_, { lastTurn }) => -lastTurn };
 
-/** Any of them, each as likely as the others. */
+/** A random node, all equally likely. */
 export class Drawn implements Choice {
   offered = 0;
   #preference = Number.POSITIVE_INFINITY;

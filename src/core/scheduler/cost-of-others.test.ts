@@ -7,11 +7,11 @@ import type { JobSpecInput } from "../model/job/job-spec.ts";
 import { isActive, type Task } from "../model/job/task.ts";
 import type { PlannerWork } from "./planner-work.ts";
 
-// An event costs what it changes, not what else there is: each test compares counts of a small world
-// with those of a large one, or with a bound that does not depend on the size.
+// The cost of an event depends on what it changes, not on the size of everything else: each test
+// compares counts of a small world with those of a large one, or with a constant bound.
 
 const EVENTS = 40;
-/** Steps in a tree of 10,000 for the few changes that one event makes. */
+/** Steps in a tree of 10,000 for the few changes of one event. */
 const TREE_STEPS_MAX = 250;
 
 function submit(world: World, ...inputs: readonly Partial<JobSpecInput>[]): void {
@@ -28,7 +28,7 @@ function join(world: World, name: string, options: Parameters<typeof aHello>[1] 
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** What the planner does per event. */
+/** The work of the planner per event. */
 function workOf(world: World, events: number, event: (at: number) => void): PlannerWork {
   const { work } = world.state.fleet;
   const before = { ...work };
@@ -38,7 +38,7 @@ function workOf(world: World, events: number, event: (at: number) => void): Plan
   return Object.fromEntries(per);
 }
 
-/** One task ends after the other, and each time exactly one is placed. The first end sorts all. */
+/** Tasks end one after the other, and after each exactly one is placed. The first end sorts all. */
 function workPerEnd(world: World, running: Task[]): PlannerWork {
   const endOne = (): void => {
     const task = running.shift();
@@ -53,7 +53,7 @@ function workPerEnd(world: World, running: Task[]): PlannerWork {
 }
 
 describe("one task ends on a full node", () => {
-  /** Groups that all wait for the same. */
+  /** Groups that all wait for the same capacity. */
   function endWith(groups: number, input: Partial<JobSpecInput> = {}): PlannerWork {
     const world = new World();
     join(world, "a");
@@ -61,7 +61,7 @@ describe("one task ends on a full node", () => {
     return workPerEnd(world, world.plan());
   }
 
-  test("the cost does not grow with the groups that wait", () => {
+  test("the cost does not grow with the number of queued groups", () => {
     const [few, many] = [endWith(10), endWith(5_000)];
     expect(many.groupsRanked).toBeLessThanOrEqual(few.groupsRanked);
     expect(many.classesAsked).toBeLessThanOrEqual(few.classesAsked);
@@ -71,7 +71,7 @@ describe("one task ends on a full node", () => {
     expect(few.classesAsked).toBeLessThanOrEqual(2);
   });
 
-  test("nor with groups that wait for something that a request of graphs names", () => {
+  test("nor with queued groups that have a graph request", () => {
     const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
     const request = [[{ ...part, type: "core", count: 1, requires: [], with: [] }]];
     const many = endWith(2_000, { request });
@@ -79,7 +79,7 @@ describe("one task ends on a full node", () => {
     expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
   });
 
-  /** Classes that could all use what a task leaves. */
+  /** Classes that could all use the capacity that a task frees. */
   function endWithClasses(classes: number): PlannerWork {
     const world = new World();
     join(world, "a");
@@ -90,14 +90,14 @@ describe("one task ends on a full node", () => {
     return workPerEnd(world, world.plan());
   }
 
-  test("nor with the classes that wait and would fit", () => {
+  test("nor with the queued classes that would fit", () => {
     const [few, many] = [endWithClasses(2), endWithClasses(4_000)];
     expect(many.classesAsked).toBeLessThanOrEqual(few.classesAsked);
     expect(many.nodesLookedAt).toBeLessThanOrEqual(few.nodesLookedAt);
     expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
   });
 
-  test("nor with older ones that are too large", () => {
+  test("nor with older classes that are too large", () => {
     const world = new World();
     join(world, "a");
     submit(world, { array: "0-7" });
@@ -142,7 +142,7 @@ describe("groups at their limits", () => {
     expect(work.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
   });
 
-  test("get what became free while they might not use it", () => {
+  test("get capacity that became free while they were at the limit", () => {
     const { world, running } = aWorld();
     world.do({
       kind: "cancel-job",
@@ -162,7 +162,7 @@ describe("groups at their limits", () => {
 });
 
 describe("jobs that are submitted one by one", () => {
-  /** Each is placed and ends before the next one comes. */
+  /** Each is placed and ends before the next is submitted. */
   function oneByOne(world: World, input: (at: number) => Partial<JobSpecInput>): PlannerWork {
     return workOf(world, EVENTS, (at) => {
       submit(world, input(at));
@@ -196,7 +196,7 @@ describe("jobs that are submitted one by one", () => {
     });
   }
 
-  test("and ask for the same use one pool, however few nodes it has; another request takes its place", () => {
+  test("with equal requests use one pool, however few nodes it has; another request replaces it", () => {
     const world = fleetOf(3);
     oneByOne(world, () => ({}));
     const { fleet } = world.state;
@@ -209,7 +209,7 @@ describe("jobs that are submitted one by one", () => {
     expect(fleet.pools).not.toContain(pools[0]);
   });
 
-  test("and by a request of graphs search one cluster of many", () => {
+  test("with graph requests search one cluster of many", () => {
     const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
     const request = [[{ ...part, type: "core", count: 1, requires: [], with: [] }]];
     const world = fleetOf(2_000);
@@ -218,12 +218,12 @@ describe("jobs that are submitted one by one", () => {
   });
 });
 
-describe("requests of graphs that all differ", () => {
+describe("graph requests that all differ", () => {
   const NODES = 100;
   const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
   const cores = (count: number) => [[{ ...part, type: "core", count, requires: [], with: [] }]];
 
-  /** More than any node has. */
+  /** Requests for more than any node has. */
   function greedy(requests: number): { world: World; perRequest: PlannerWork } {
     const world = new World();
     for (let at = 0; at < NODES; at++) join(world, `n${at}`);
@@ -235,16 +235,16 @@ describe("requests of graphs that all differ", () => {
   const members = ({ state }: World): number =>
     [...state.fleet.pools].reduce((sum, pool) => sum + pool.nodes.size, 0);
 
-  test("take memory for a bounded number of them, whatever is asked for", () => {
+  test("use memory for a bounded number of them, whatever they request", () => {
     const { world, perRequest } = greedy(2_000);
     expect(world.state.queue.classCount).toBe(2_000);
     expect(world.state.fleet.poolCount).toBeLessThanOrEqual(limits.poolsPerPlaceMax + 1);
     expect(members(world)).toBeLessThanOrEqual((limits.poolsPerPlaceMax + 1) * NODES);
-    // Filling the pools that there are, and no look at any node for the others.
+    // Filling the existing pools, and no look at any node for the others.
     expect(perRequest.nodesLookedAt * 2_000).toBe((limits.poolsPerPlaceMax + 1) * NODES);
   });
 
-  test("are compared with a freed node once each, and not searched for again and again", () => {
+  test("are compared with a freed node once each, without repeated searches", () => {
     const perEnd = (requests: number): PlannerWork => {
       const world = new World();
       join(world, "a");
@@ -260,7 +260,7 @@ describe("requests of graphs that all differ", () => {
     expect(many.treeSteps).toBeLessThanOrEqual(12 * few.treeSteps);
   });
 
-  test("a node that joins is asked about by as many pools, and takes their tasks", () => {
+  test("a node that joins is compared with as many pools, and gets their tasks", () => {
     const { world } = greedy(300);
     const joined = workOf(world, 1, () => join(world, "big", { capacity: { cpu: 60_000_000 } }));
     expect(joined.poolsAsked).toBeLessThanOrEqual(limits.poolsPerPlaceMax + 1);
@@ -270,7 +270,7 @@ describe("requests of graphs that all differ", () => {
 });
 
 describe("a node that joins", () => {
-  test("asks only pools that could hold it", () => {
+  test("is compared only with pools that could hold it", () => {
     const world = new World();
     submit(
       world,
@@ -289,7 +289,7 @@ describe("a node that joins", () => {
     expect(world.plan().length).toBe(20 * 4);
   });
 
-  test("ranks every group that waits once, however many nodes join together", () => {
+  test("ranks every queued group once, however many nodes join together", () => {
     const world = new World();
     submit(world, ...times(1_000, (at) => ({ group: `g${at}`, resources: { cpu: 99 } })));
     world.plan();
@@ -301,7 +301,7 @@ describe("a node that joins", () => {
   });
 });
 
-test("classes whose jobs were all cancelled are gone, although no node ever had room for them", () => {
+test("classes whose jobs were all cancelled are removed, although no node ever had capacity for them", () => {
   const world = new World();
   join(world, "a");
   submit(world, ...times(50, (at) => ({ resources: { cpu: 100 + at } })));

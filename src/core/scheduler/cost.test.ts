@@ -11,7 +11,7 @@ interface Shape {
   readonly memory?: boolean;
 }
 
-/** A full fleet with a backlog; `cpus` of each node are taken. */
+/** A full fleet with a backlog; tasks use `cpus` of each node. */
 function aBusyWorld({ nodes, queued, groups = 1, classes = 1, memory = false }: Shape): World {
   const world = new World();
   for (let at = 0; at < nodes; at++) {
@@ -37,7 +37,7 @@ function submit(world: World, resources: Record<string, number>, group: string, 
   });
 }
 
-/** What the planner looks at while `events` tasks end one by one and their places are filled. */
+/** The planner's work while `events` tasks end one by one and others take their capacity. */
 function workPerEvent(world: World, events = 50): { looked: number; asked: number } {
   const { work } = world.state.fleet;
   const before = { ...work };
@@ -66,7 +66,7 @@ describe("the cost of an event", () => {
     expect(workPerEvent(aBusyWorld({ nodes: 60, queued: 900_000 }))).toEqual(few);
   });
 
-  test("does not grow with nodes when memory, not cpu, is what is short", () => {
+  test("does not grow with nodes when memory, not cpu, is scarce", () => {
     const small = workPerEvent(aBusyWorld({ nodes: 60, queued: 100, memory: true }));
     expect(workPerEvent(aBusyWorld({ nodes: 2_000, queued: 100, memory: true }))).toEqual(small);
   });
@@ -76,13 +76,13 @@ describe("the cost of an event", () => {
     expect(few.asked).toBeLessThanOrEqual(1);
   });
 
-  test("requests that could not use the free capacity are not asked", () => {
+  test("requests that could not use the free capacity are not compared", () => {
     const many = workPerEvent(aBusyWorld({ nodes: 60, queued: 100, classes: 40 }));
     expect(many.looked).toBeLessThanOrEqual(few.looked);
     expect(many.asked).toBeLessThanOrEqual(1);
   });
 
-  test("of a job that asks for something rare looks only at nodes that have it", () => {
+  test("for a job with a rare resource includes only nodes that have it", () => {
     const world = aBusyWorld({ nodes: 2_000, queued: 0, memory: true });
     const capacity = { cpu: 64_000, gpu: 4 };
     world.do({ kind: "connect-node", ...aHello("rare", { capacity, session: 9_999 }) });
@@ -93,7 +93,7 @@ describe("the cost of an event", () => {
     expect(work.nodesLookedAt - before).toBe(2); // to put it into a pool, and to place the task
   });
 
-  test("a costly search is made once for all tasks that ask for the same", () => {
+  test("a costly search is made once for all tasks with equal requests", () => {
     const world = aBusyWorld({ nodes: 2_000, queued: 0, memory: true });
     const capacity = { cpu: 64_000, memory: 100 };
     world.do({ kind: "connect-node", ...aHello("roomy", { capacity, session: 9_999 }) });

@@ -16,7 +16,7 @@ const CAPACITY = { cpu: 2_000 };
 
 const refOf = ({ jobId: id, index, attempt }: Task): RunRef => ({ jobId: id, index, attempt });
 
-/** Fetches ahead, and back, all that there is to. */
+/** Applies all proposals to fetch tasks ahead or to take them back. */
 function fetchAhead(world: World): Task[] {
   const rows: Task[] = [];
   const round = new AheadRound(world.state, POLICY);
@@ -58,7 +58,7 @@ const ended = (world: World, run: RunRef, tookMs: number, began?: RunRef): RunEv
   began,
 });
 
-/** A full node on which some tasks of an array have ended, each after so long. */
+/** A full node on which some tasks of an array have ended, each after `tookMs`. */
 function busyWorld({ tookMs = 25, ends = 4, canHold = true, tasks = 40 } = {}): World {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("n1", { canHold, capacity: CAPACITY }) });
@@ -90,7 +90,7 @@ describe("how many tasks are fetched ahead", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("a failure ends it: a node in doubt gets nothing ahead", () => {
+  test("a failure stops it: a suspect node gets no tasks ahead", () => {
     const world = busyWorld();
     const [task] = nodeOf(world).tasks;
     if (task === undefined) throw new Error("nothing runs");
@@ -99,7 +99,7 @@ describe("how many tasks are fetched ahead", () => {
     expect(fetchAhead(world)).toEqual([]);
   });
 
-  test("none of a group with a limit, nor while another request goes first", () => {
+  test("none of a group with a limit, or while another request goes first", () => {
     const limited = busyWorld();
     const id = groupId("default");
     limited.do({ kind: "put-group", id, runningTasksMax: 100 });
@@ -111,7 +111,7 @@ describe("how many tasks are fetched ahead", () => {
   });
 });
 
-test("a held task uses nothing: neither of its node nor of its group's share", () => {
+test("a held task uses no capacity of its node and no share of its group", () => {
   const world = busyWorld();
   const { used } = nodeOf(world);
   const group = world.state.groups.get(groupId("default"));
@@ -122,7 +122,7 @@ test("a held task uses nothing: neither of its node nor of its group's share", (
   expect(group?.tasks.held).toBe(4);
 });
 
-describe("how it begins", () => {
+describe("how a held task begins", () => {
   test("the end of one and the beginning of the other are one step", () => {
     const world = busyWorld();
     fetchAhead(world);
@@ -138,16 +138,16 @@ describe("how it begins", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("one that ended meanwhile counts for its node", () => {
+  test("a task that ended meanwhile counts for its node", () => {
     const world = busyWorld();
     fetchAhead(world);
     const [running] = nodeOf(world).tasks;
     const [held] = heldOn(world);
     if (running === undefined || held === undefined) throw new Error("nothing there");
-    const before = nodeOf(world).pace.count;
+    const before = nodeOf(world).runTimes.count;
     report(world, [ended(world, refOf(running), 5, refOf(held)), ended(world, refOf(held), 5)]);
     expect(stateOf(world, held)?.kind).toBe("succeeded");
-    expect(nodeOf(world).pace.count).toBe(before + 2);
+    expect(nodeOf(world).runTimes.count).toBe(before + 2);
     expect(checkState(world.state)).toEqual([]);
   });
 
@@ -160,7 +160,7 @@ describe("how it begins", () => {
   });
 });
 
-describe("how it is taken back", () => {
+describe("how a held task is taken back", () => {
   function aHeld(world = busyWorld()): { readonly world: World; readonly held: Task } {
     fetchAhead(world);
     const [held] = heldOn(world);
@@ -174,7 +174,7 @@ describe("how it is taken back", () => {
   const reasons = (world: World) =>
     heldOn(world).map(({ state }) => (state.kind === "held" ? state.takeBack?.reason : ""));
 
-  test("the attempt was not made: it is queued as it was before", () => {
+  test("the attempt was not made: the task is queued as before", () => {
     const { world, held } = aHeld();
     givenBack(world, held);
     expect(world.state.task(held)).toMatchObject({ attempt: 0, state: { isFresh: true } });
@@ -187,7 +187,7 @@ describe("how it is taken back", () => {
     expect(stateOf(world, held)?.kind).toBe("held");
   });
 
-  test("a cancelled one ends when it is back, and is stopped when it has begun", () => {
+  test("a cancelled task ends when it is taken back, and is stopped when it has begun", () => {
     const { world, held } = aHeld();
     const cancel = { kind: "cancel-job", jobId: jobId(1), index: undefined } as const;
     world.do({ ...cancel, by: "me", reason: "enough", nowMs: world.nowMs });
@@ -202,12 +202,12 @@ describe("how it is taken back", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("a drained, a sick and a quarantined node give back all", () => {
+  test("a drained, an unhealthy and a quarantined node give back all", () => {
     const { world } = aHeld();
     const drain = { reason: "repair" };
     world.do({ kind: "drain-node", nodeId: nodeId("n1"), drain });
     expect(fetchAhead(world)).toHaveLength(4);
-    expect(new Set(reasons(world))).toEqual(new Set(["its node takes no tasks"]));
+    expect(new Set(reasons(world))).toEqual(new Set(["its node gets no tasks now"]));
     const { world: sick } = aHeld();
     sick.do({
       kind: "report-health",
@@ -219,7 +219,7 @@ describe("how it is taken back", () => {
     expect(fetchAhead(sick)).toHaveLength(4);
   });
 
-  test("a request that goes first gets what becomes free", () => {
+  test("a request that goes first gets the capacity that becomes free", () => {
     const { world } = aHeld();
     submit(world, { priority: 5, resources: { cpu: 2 } });
     world.plan();
@@ -233,7 +233,7 @@ describe("how it is taken back", () => {
     );
   });
 
-  test("a group that is far behind gets what another holds", () => {
+  test("a group that is far behind gets what another group holds", () => {
     const { world } = aHeld();
     submit(world, { group: "other", array: "0-9" });
     world.plan();
@@ -247,7 +247,7 @@ describe("how it is taken back", () => {
     expect(heldOn(world).filter(({ jobId: id }) => id === 2)).toHaveLength(1);
   });
 
-  test("a node that could begin it now gets it, and no more than it has room for", () => {
+  test("a node that could begin it now gets it, and no more than it has capacity for", () => {
     const { world } = aHeld(busyWorld({ tasks: 10 }));
     world.do({ kind: "connect-node", ...aHello("n2", { capacity: CAPACITY }) });
     const [running] = nodeOf(world).tasks;
@@ -256,11 +256,11 @@ describe("how it is taken back", () => {
     report(world, [ended(world, refOf(running), 5, refOf(held))]);
     expect(world.plan()).toEqual([]);
     fetchAhead(world);
-    expect(reasons(world)).toEqual(expect.arrayContaining(["node n2 could begin it now"]));
+    expect(reasons(world)).toEqual(expect.arrayContaining(["node n2 could start it now"]));
     expect(reasons(world).filter((reason) => reason !== undefined)).toHaveLength(2);
   });
 
-  test("a held task that is not begun in time is taken back", () => {
+  test("a held task that does not begin in time is taken back", () => {
     const { world, held } = aHeld();
     const settings = { nodeLostAfterMs: 1e6, finishedTasksMax: 1e6, finishedAgeMsMax: 1e9 };
     world.nowMs += limits.heldMsMax;
@@ -269,7 +269,7 @@ describe("how it is taken back", () => {
   });
 });
 
-describe("after a lost link", () => {
+describe("after a lost connection", () => {
   const hello = (world: World, runs: readonly RunRef[], bootId = "boot-1") =>
     world.do({
       kind: "connect-node",
@@ -277,7 +277,7 @@ describe("after a lost link", () => {
       nowMs: world.nowMs,
     });
 
-  test("what the agent has begun is its own; the others are held again", () => {
+  test("tasks that the agent has begun continue; the others are held again", () => {
     const world = busyWorld();
     fetchAhead(world);
     const [begun, left] = heldOn(world);
@@ -293,7 +293,7 @@ describe("after a lost link", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("a machine that was restarted may have begun it: the attempt is lost", () => {
+  test("a restarted machine may have begun it: the attempt is lost", () => {
     const world = busyWorld();
     fetchAhead(world);
     const [held] = heldOn(world);
@@ -303,7 +303,7 @@ describe("after a lost link", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("rows that are read back say the same", () => {
+  test("rows that are read back give the same state", () => {
     const world = busyWorld();
     fetchAhead(world);
     const before = heldOn(world).map(refOf);

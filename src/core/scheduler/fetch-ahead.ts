@@ -5,18 +5,18 @@ import { type HeldTask, isHeldTask } from "../model/job/task.ts";
 import type { GroupId } from "../model/ids.ts";
 import type { GroupRecord } from "./queue/group-record.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
-import { slotsOf } from "./nodes/task-pace.ts";
+import { slotsOf } from "./nodes/run-times.ts";
 import type { Lane } from "./queue/lane.ts";
-import { chooseTarget, isOfClusters, type PlanPolicy, type PlanView } from "./plan.ts";
+import { chooseTarget, choosesClusterFirst, type PlanPolicy, type PlanView } from "./plan.ts";
 import type { QueuedJobRecord, QueuedJobTable } from "./queue/queued-jobs.ts";
 
-/** What it looks at. */
+/** The state that it reads. */
 export interface AheadView extends PlanView {
   readonly jobs: QueuedJobTable;
   readonly groups: ReadonlyMap<GroupId, GroupRecord>;
 }
 
-/** A task to fetch ahead, or to ask for back. */
+/** A task to fetch ahead, or to take back. */
 export type AheadProposal =
   | {
       readonly kind: "hold";
@@ -28,22 +28,22 @@ export type AheadProposal =
   | { readonly kind: "take-back"; readonly task: HeldTask; readonly reason: string };
 
 /**
- * One look at the nodes where something ended: docs/design/fetch-ahead.md. Looks at the newest state,
- * so each row must be applied before the next is asked for, nothing else may be applied in between,
- * and nothing more can be placed.
+ * One pass over the nodes where something ended: docs/design/fetch-ahead.md. Reads the newest state:
+ * apply each row before the next call and nothing else in between, and call it only when nothing more
+ * can be placed.
  */
 export class AheadRound {
   readonly #state: AheadView;
   readonly #policy: PlanPolicy;
-  /** Holds nothing that is wanted back, as long as this lane goes first there. */
-  #judged: { readonly record: NodeRecord; readonly lane: Lane } | undefined = undefined;
+  /** A node whose held tasks all stay, as long as this lane goes first there. */
+  #reviewed: { readonly record: NodeRecord; readonly lane: Lane } | undefined = undefined;
 
   constructor(state: AheadView, policy: PlanPolicy) {
     this.#state = state;
     this.#policy = policy;
   }
 
-  /** A task to fetch ahead to a node, or to ask for back; undefined: all nodes were looked at. */
+  /** A task to fetch ahead to a node, or to take back; undefined: the pass is complete. */
   next(): AheadProposal | undefined {
     const { ahead } = this.#state.fleet;
     for (;;) {
@@ -65,25 +65,25 @@ export class AheadRound {
   }
 
   /**
-   * All that is held is judged once, not again for each task that is fetched: those are of the lane
-   * that goes first, whose group only gets more by them.
+   * Checks the held tasks of a node once, not again for each fetched task: fetched tasks are of the
+   * lane that goes first, and only increase the share of its group.
    */
   #takeBack(record: NodeRecord, lane: Lane | undefined): AheadProposal | undefined {
-    if (lane !== undefined && this.#judged?.record === record && this.#judged.lane === lane) {
+    if (lane !== undefined && this.#reviewed?.record === record && this.#reviewed.lane === lane) {
       return undefined;
     }
     const wanted = takeBackOne(this.#state, record, lane, this.#policy);
-    this.#judged = wanted === undefined && lane !== undefined ? { record, lane } : undefined;
+    this.#reviewed = wanted === undefined && lane !== undefined ? { record, lane } : undefined;
     return wanted;
   }
 }
 
-/** The lane that goes first on this node, also if more than one task must end there for it. */
+/** The lane that goes first on this node, even if several tasks must end there before it fits. */
 const firstLane = ({ queue }: AheadView, record: NodeRecord): Lane | undefined =>
   queue.firstFor(record);
 
-const mayHoldMore = ({ node, held, pace }: NodeRecord): boolean =>
-  mayHold(node) && held.size < pace.depth(node.capacity);
+const mayHoldMore = ({ node, held, runTimes }: NodeRecord): boolean =>
+  mayHold(node) && held.size < runTimes.depth(node.capacity);
 
 function fetchOne(state: AheadView, record: NodeRecord, lane: Lane): AheadProposal | undefined {
   if (!isHeldFor(state, lane, record)) return undefined;
@@ -94,15 +94,15 @@ function fetchOne(state: AheadView, record: NodeRecord, lane: Lane): AheadPropos
   return { kind: "hold", lane, record: job, index, node: record };
 }
 
-/** Only tasks of what just ran there, of groups that may run any number of them. */
+/** Only tasks with the request that just ran there, of groups without a limit. */
 const isHeldFor = (
   { clusters }: AheadView,
   { request, group }: Lane,
-  { pace }: NodeRecord,
+  { runTimes }: NodeRecord,
 ): boolean =>
-  pace.isOf(request.needs) &&
+  runTimes.isOf(request.needs) &&
   !isShareRequest(request.needs) &&
-  !isOfClusters(request, clusters) &&
+  !choosesClusterFirst(request, clusters) &&
   group.group.runningTasksMax === undefined;
 
 function takeBackOne(
@@ -112,26 +112,26 @@ function takeBackOne(
   policy: PlanPolicy,
 ): AheadProposal | undefined {
   if (record.held.size === 0) return undefined;
-  const judge = judgeOf(state, record, lane, policy);
+  const reasonOf = takeBackReasonOf(state, record, lane, policy);
   for (const task of record.held) {
     if (!isHeldTask(task) || task.state.takeBack !== undefined) continue;
-    const reason = judge(task);
+    const reason = reasonOf(task);
     if (reason !== undefined) return { kind: "take-back", task, reason };
   }
   return undefined;
 }
 
-/** Says why a task that the node holds is wanted back; undefined: it is not. */
-function judgeOf(
+/** Returns why a task that the node holds must be taken back; undefined: it stays. */
+function takeBackReasonOf(
   state: AheadView,
   record: NodeRecord,
   lane: Lane | undefined,
   policy: PlanPolicy,
 ): (task: HeldTask) => string | undefined {
-  const { node, pace } = record;
-  if (!mayHold(node)) return () => "its node takes no tasks";
-  if (pace.needs === undefined || pace.meanMs > limits.aheadTaskMsMax) {
-    return () => "tasks there no longer end soon";
+  const { node, runTimes } = record;
+  if (!mayHold(node)) return () => "its node gets no tasks now";
+  if (runTimes.needs === undefined || runTimes.meanMs > limits.aheadTaskMsMax) {
+    return () => "tasks on its node no longer end soon";
   }
   if (lane === undefined) {
     const reason = placeElsewhere(state, record, policy);
@@ -140,17 +140,18 @@ function judgeOf(
   if (!isHeldFor(state, lane, record)) return () => "a job that requests something else goes first";
   return (task) => {
     const held = state.jobs.get(task.jobId)?.job.spec;
-    if (held === undefined || !pace.isOf(held.needs)) return "other tasks end there";
+    if (held === undefined || !runTimes.isOf(held.needs))
+      return "tasks with other requests end on its node";
     const group = state.groups.get(held.group);
     if (group === undefined || group === lane.group) return undefined;
     if (group.group.runningTasksMax !== undefined) return "its group has a limit";
-    // Groups of equal right take turns: only one that is far behind gets what others hold.
+    // Groups of equal rank take turns: only a group that is far behind gets what others hold.
     const [theirs = 0, ours = 0] = [lane.group.standing?.share, group.standing?.share];
     return 2 * theirs < ours ? `group ${lane.group.group.id} goes first` : undefined;
   };
 }
 
-/** Nothing else is queued: a node may have room for what this one holds. */
+/** Nothing else is queued: another node may have capacity for a task that this one holds. */
 function placeElsewhere(
   state: AheadView,
   record: NodeRecord,
@@ -168,5 +169,5 @@ function placeElsewhere(
     if (now.kind === "held" && now.takeBack !== undefined) asked++;
   }
   const isMore = asked < slotsOf(spec.needs, target.node.free);
-  return isMore ? `node ${target.node.node.id} could begin it now` : undefined;
+  return isMore ? `node ${target.node.node.id} could start it now` : undefined;
 }

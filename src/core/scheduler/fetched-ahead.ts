@@ -1,9 +1,9 @@
 import type { NodeRecord } from "./nodes/node-record.ts";
 import { type HeldTask, isHeldTask, type Task } from "../model/job/task.ts";
 
-/** The tasks that agents hold, and the nodes to look at for it. Follows State.apply. */
+/** The tasks that agents hold, and the nodes to review. Follows State.apply. */
 export class FetchedAhead {
-  /** Tasks that nobody has asked for back, the oldest first. */
+  /** Held tasks without a request to give them back, oldest first. */
   readonly #kept = new Set<HeldTask>();
   /** Nodes where a task ended, or whose row changed while they hold tasks. */
   readonly #toReview = new Set<NodeRecord>();
@@ -37,7 +37,7 @@ export class FetchedAhead {
     this.#toReview.delete(record);
   }
 
-  /** A node to look at; it stays until it was. */
+  /** A node to review; it stays in the list until it was reviewed. */
   get toReview(): NodeRecord | undefined {
     for (const record of this.#toReview) return record;
     return undefined;

@@ -14,7 +14,7 @@ import { isWaiting } from "./request.ts";
 import { isEverPossible } from "../state/decide/tasks/check-possible.ts";
 import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
-/** Where tasks went; and all that is known must be the same after a restart. */
+/** The nodes of the placed tasks. Also checks that a restart restores the same state. */
 function plan(world: World): string[] {
   const placed = world.plan().map(whereTo);
   expect(checkState(world.state)).toEqual([]);
@@ -25,8 +25,8 @@ function plan(world: World): string[] {
 const taken = (world: World, id: number): Resources | undefined =>
   world.state.task({ jobId: jobId(id), index: 0 })?.takes;
 
-describe("requests of graphs on nodes", () => {
-  test("take what they ask for, and wait when it is not free", () => {
+describe("graph requests on nodes", () => {
+  test("take what they request, and wait when it is not free", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000, memory: 8e9 });
     submit(world, { request: cores(3), array: "0-1" });
@@ -62,7 +62,7 @@ describe("requests of graphs on nodes", () => {
     expect(node?.free).toEqual({ cpu: 1_000, gpu: 0 });
   });
 
-  test("a whole node is used by nothing else", () => {
+  test("a whole node is shared with no other task", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000, memory: 100, power: 7 });
     submit(world, { resources: { cpu: 1 } });
@@ -83,7 +83,7 @@ describe("requests of graphs on nodes", () => {
     expect(plan(world)).toEqual([]);
   });
 
-  test("plain amounts go to nodes, to pull clusters too if the job says any", () => {
+  test("plain amounts go to nodes, and to pull clusters too if the job says any", () => {
     const world = new World();
     submit(world, { resources: { cpu: 2 }, placement: { kind: "any" }, array: "0-1" });
     submit(world, { resources: { cpu: 2 } });
@@ -96,7 +96,7 @@ describe("requests of graphs on nodes", () => {
     expect(plan(world)).toEqual(["a"]); // job 2 means nodes
   });
 
-  test("of several clusters the one that has least to do gets it", () => {
+  test("the least loaded of several clusters gets the task", () => {
     const world = new World();
     join(world, "a1", { cpu: 9_000 }, "a");
     join(world, "b1", { cpu: 9_000 }, "b");
@@ -108,7 +108,7 @@ describe("requests of graphs on nodes", () => {
 });
 
 describe("alternatives", () => {
-  test("what is preferred goes first, on whichever node or cluster it is", () => {
+  test("the preferred alternative goes first, on any node or cluster", () => {
     const world = new World();
     join(world, "a", { cpu: 8_000 });
     join(world, "b", { cpu: 2_000, gpu: 1 });
@@ -120,7 +120,7 @@ describe("alternatives", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
-  test("where the preferred cluster is not good enough the next one is asked", () => {
+  test("where the preferred cluster is not good enough the next one is tried", () => {
     const world = new World();
     register(world, "blue", 2, 64);
     register(world, "red", 2, 4);
@@ -152,7 +152,7 @@ describe("requirements on nodes", () => {
     expect(plan(world)).toEqual([]);
   });
 
-  test("wake when an agent reports other facts", () => {
+  test("are checked again when an agent reports other facts", () => {
     const world = new World();
     withSoftware(world, "a", { os: [{ name: "debian" }] });
     submit(world, { request: needs("mpi", "name", "openmpi") });
@@ -166,7 +166,7 @@ describe("requirements on nodes", () => {
     expect(plan(world)).toEqual(["a"]);
   });
 
-  test("are met by what was added to the cluster, for all nodes or for one", () => {
+  test("are met by software that was added to the cluster, for all nodes or for one", () => {
     const world = new World();
     withSoftware(world, "a", {});
     withSoftware(world, "b", {});
@@ -184,7 +184,7 @@ describe("requirements on nodes", () => {
     expect(plan(world)).toEqual(["a", "a"]);
   });
 
-  test("parts of a machine must be large enough, and what is free is a matter of amounts", () => {
+  test("parts of a machine must be large enough, and free capacity is compared by amounts", () => {
     const world = new World();
     const facts = { ...NO_FACTS, sockets: 2 };
     world.do({
@@ -216,7 +216,7 @@ describe("pull clusters", () => {
     expect(plan(world)).toEqual(["cluster large"]);
   });
 
-  test("may be asked for what spans nodes", () => {
+  test("may get requests that span nodes", () => {
     const world = new World();
     join(world, "a", { cpu: 64_000 });
     register(world, "blue", 2, 4);
@@ -234,7 +234,7 @@ describe("pull clusters", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
-  test("get plain jobs that named them before they were there", () => {
+  test("get plain jobs that named them before they were registered", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000 });
     submit(world, { placement: { cluster: "blue" } });
@@ -245,7 +245,7 @@ describe("pull clusters", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
-  test("a subsystem that is added wakes what waited for it", () => {
+  test("adding a subsystem wakes the jobs that waited for it", () => {
     const world = new World();
     register(world, "blue");
     const requires = [requireOne("io", "type", "shm")];
@@ -320,7 +320,7 @@ describe("pull clusters", () => {
     expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({ expired: 2 });
   });
 
-  test("an offered task goes back when the cluster is deleted, and can be cancelled", () => {
+  test("an offered task is queued again when the cluster is deleted, and can be cancelled", () => {
     const world = new World();
     register(world, "blue");
     submit(world, { request: cores(1), array: "0-2" });
@@ -329,7 +329,7 @@ describe("pull clusters", () => {
     world.do({ ...cancel, index: 1 });
     world.do({ kind: "remove-cluster", id: clusterId("blue"), nowMs: world.nowMs });
     expect(plan(world)).toEqual([]);
-    // Nothing of it has begun but what was cancelled.
+    // Nothing of it has begun except the cancelled task.
     expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({
       pending: 2,
       waiting: 0,

@@ -6,17 +6,17 @@ import type { FilterNode } from "./filters/filter.ts";
 import type { NodeGraph } from "./nodes/node-graphs.ts";
 
 /**
- * What tasks hold of nodes, added up from the rows of tasks alone. The judge looks here and not at
- * the amounts that the planner works with, so that a mistake in those cannot overcommit a node.
- * Follows State.apply.
+ * The resources that tasks hold on nodes, summed from the rows of tasks alone. `verify` reads it
+ * instead of the planner's amounts, so that a mistake in those cannot overcommit a node. Follows
+ * State.apply.
  */
 export class Ledger {
   /** Of nodes with tasks. */
   readonly #accounts = new Map<NodeId, Account>();
-  /** Of jobs with energy that have not ended: what is in shares, or done. */
+  /** Jobs with energy that have not ended: the energy in shares or done. */
   readonly #placed = new Map<JobId, number>();
 
-  /** `needs` are those of the task's job: what it takes where its row does not say. */
+  /** `needs` are those of the task's job: used when the row does not name the amounts. */
   moved(before: Task | undefined, after: Task, needs: Resources): void {
     if (after.share !== undefined) {
       const more = placedOf(after) - (before === undefined ? 0 : placedOf(before));
@@ -33,7 +33,7 @@ export class Ledger {
     account.add(after.takes ?? needs, 1);
   }
 
-  /** The energy of a job that is in shares, or done, by the rows of its tasks. */
+  /** The energy of a job that is in shares or done, by the rows of its tasks. */
   placedOf(job: JobId): number {
     return this.#placed.get(job) ?? 0;
   }
@@ -46,7 +46,7 @@ export class Ledger {
     return this.#accounts.get(node)?.held ?? NO_RESOURCES;
   }
 
-  /** The node with what is free by the rows of tasks. Valid until the next change. */
+  /** The node with its free capacity by the rows of tasks. Valid until the next change. */
   view(record: NodeRecord): FilterNode {
     const account = this.#accounts.get(record.node.id);
     return account === undefined ? viewOf(record, record.node.capacity) : account.view(record);
@@ -61,15 +61,15 @@ export class Ledger {
   }
 }
 
-/** What tasks hold of one node, and what that leaves of its capacity. */
+/** The resources that tasks hold on one node, and the free capacity that remains. */
 class Account {
   tasks = 0;
   readonly held: Record<string, number> = {};
   /** Of this capacity. Below zero when the node came back smaller than it was. */
   #capacity: Resources | undefined = undefined;
   #free: Record<string, number> = {};
-  /** With that free: judged for every placement. */
-  #judged: JudgedNode | undefined = undefined;
+  /** A view with that free capacity: `verify` reads it for every placement. */
+  #node: LedgerNode | undefined = undefined;
 
   add(takes: Resources, sign: 1 | -1): void {
     change(this.held, takes, sign);
@@ -81,28 +81,28 @@ class Account {
     if (capacity !== this.#capacity) {
       this.#capacity = capacity;
       this.#free = { ...capacity };
-      this.#judged = undefined;
+      this.#node = undefined;
       change(this.#free, this.held, -1);
     }
-    if (this.#judged?.record !== record) this.#judged = new JudgedNode(record, this.#free);
-    return this.#judged;
+    if (this.#node?.record !== record) this.#node = new LedgerNode(record, this.#free);
+    return this.#node;
   }
 }
 
-/** Amounts stay when they reach zero: objects that lose names are slow. */
+/** Amounts stay when they reach zero: objects that lose properties are slow. */
 function change(amounts: Record<string, number>, by: Resources, sign: number): void {
   for (const name in by) {
     const before = amounts[name];
-    // Nodes of earlier versions may have amounts of something called "constructor".
+    // Nodes of earlier versions may have an amount named "constructor".
     amounts[name] = (typeof before === "number" ? before : 0) + sign * (by[name] ?? 0);
   }
 }
 
 /** The node as if so much were free. */
 export const viewOf = (record: NodeRecord, free: Resources): FilterNode =>
-  new JudgedNode(record, free);
+  new LedgerNode(record, free);
 
-class JudgedNode implements FilterNode {
+class LedgerNode implements FilterNode {
   readonly record: NodeRecord;
   readonly free: Resources;
 
@@ -115,7 +115,7 @@ class JudgedNode implements FilterNode {
     return this.record.node;
   }
 
-  /** Made only when a request asks for it. */
+  /** Made only when a request needs it. */
   get graph(): NodeGraph {
     return this.record.graph;
   }

@@ -10,12 +10,12 @@ import type { Lane } from "./queue/lane.ts";
 import type { NodeLevels } from "./nodes/node-levels.ts";
 import { choiceFor, numbersFor, type NodePolicy } from "./nodes/node-policy.ts";
 import { drawn, longestAgo } from "./nodes/ordered-search.ts";
-import { chooseShares, type NodeShare, sharesAsked } from "./power/choose-shares.ts";
+import { chooseShares, type NodeShare, energyToSplit } from "./power/choose-shares.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { Request, RequestClass } from "./request.ts";
 import type { QueuedJobRecord } from "./queue/queued-jobs.ts";
 
-/** A proposal: this task goes there. Only `verify` turns it into a decision. */
+/** A proposal to place a task. Only `verify` turns it into a decision. */
 export interface TaskPlacement {
   readonly lane: Lane;
   readonly record: QueuedJobRecord;
@@ -23,17 +23,17 @@ export interface TaskPlacement {
   readonly target: Target;
 }
 
-/** A proposal: these shares of a job's energy are made, with indexes from `index` on, and go there. */
+/** A proposal to make and place shares of a job's energy, with indexes from `index` on. */
 export interface SplitPlacement extends Omit<TaskPlacement, "target"> {
   readonly shares: readonly NodeShare[];
 }
 
 export type Placement = TaskPlacement | SplitPlacement;
 
-/** Proposes placements. The judge checks each proposal before it is applied. */
+/** Proposes placements. `verify` checks each proposal before it is applied. */
 export type Planner = typeof nextPlacement;
 
-/** What the planner looks at. */
+/** The state that the planner reads. */
 export interface PlanView {
   readonly queue: Queue;
   readonly fleet: Fleet;
@@ -42,18 +42,18 @@ export interface PlanView {
 
 export interface PlanPolicy extends ClusterPolicy {
   readonly nodes: NodePolicy;
-  /** Shares of jobs with energy are assigned by a scheduler outside: the planner makes none. */
+  /** An external scheduler assigns the shares of jobs with energy: the planner makes none. */
   readonly isEnergyExternal?: boolean;
 }
 
 export interface PlanLimits {
   readonly candidatesMax: number;
   readonly wakeChecksMax: number;
-  /** By it is foreseen what power nodes will have. */
+  /** For the power that nodes are expected to have. */
   readonly nowMs: number;
 }
 
-/** A class with this many nodes to choose from searches its pool like any other. */
+/** A class with this many candidates searches its pool like any other. */
 const CANDIDATES_KEPT_MAX = 256;
 /** A search that looks at more nodes than this, times the candidates it wants, is costly. */
 const SEARCH_LOOKS_MAX = 4;
@@ -103,9 +103,9 @@ function sharesOf(
   { isEnergyExternal = false }: PlanPolicy,
   nowMs: number,
 ): readonly NodeShare[] {
-  if (!isEnergyExternal) return chooseShares(request, sharesAsked(record, group), nowMs);
+  if (!isEnergyExternal) return chooseShares(request, energyToSplit(record, group), nowMs);
   request.isExternal = true;
-  request.pool.narrow(request, new Set()); // as one that fits nowhere
+  request.pool.narrow(request, new Set()); // as if it fitted nowhere
   return [];
 }
 
@@ -120,14 +120,17 @@ export function countTurn(
 ): void {
   queue.passNow = Math.max(queue.passNow, group.pass);
   const share = tasks * dominantShare(request.needs, fleet.capacity);
-  // Where there are no nodes, or none that have it, tasks that are offered count alike.
+  // Without nodes, or without any that have the resource, each offered task counts as one.
   group.pass = queue.passNow + (Number.isFinite(share) ? share : tasks) / group.group.weight;
   queue.order.touch(group);
-  if (isOfClusters(request, clusters)) clusters.turn++;
+  if (choosesClusterFirst(request, clusters)) clusters.turn++;
 }
 
 /** Whether clusters are chosen first, and nodes in the one that was chosen. */
-export const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
+export const choosesClusterFirst = (
+  { request, where }: RequestClass,
+  { graphs }: ClusterTable,
+): boolean =>
   request !== undefined ||
   where.kind === "pulling" ||
   (where.kind === "any" && !graphs.isEmpty) ||
@@ -141,7 +144,7 @@ export function chooseTarget(
   candidatesMax: number,
 ): Target | undefined {
   const { fleet, clusters } = view;
-  if (!isOfClusters(request, clusters)) {
+  if (!choosesClusterFirst(request, clusters)) {
     const node = chooseNode(request, policy.nodes, candidatesMax, fleet);
     return node === undefined ? undefined : { kind: "node", node };
   }
@@ -156,7 +159,7 @@ export function chooseTarget(
   return undefined;
 }
 
-/** A node that was drawn in an earlier turn stands for its cluster; this turn draws its own. */
+/** A node drawn in an earlier turn represents its cluster; this turn draws its own. */
 function drawnAgain(
   { fleet, clusters }: PlanView,
   request: RequestClass,
@@ -234,7 +237,7 @@ function compareByCluster(
   );
 }
 
-/** Scores may be compared for some only; whose turn it is, and a fair draw, is a matter of all. */
+/** Scores may be compared for a sample; whose turn it is, and a fair draw, need all nodes. */
 const offersMaxOf = ({ kind }: NodePolicy, candidatesMax: number): number =>
   kind === "score" ? candidatesMax : Number.POSITIVE_INFINITY;
 
@@ -258,7 +261,7 @@ function chooseNode(
 const isNarrow = ({ pool, candidates }: RequestClass): boolean =>
   candidates !== undefined && pool.freed.size <= CANDIDATES_KEPT_MAX;
 
-/** Of a narrowed class: offers the nodes with room while more are wanted; drops other candidates. */
+/** For a narrowed class: offers the nodes with free capacity while more are wanted; drops other candidates. */
 function offerFitting(request: RequestClass, offer: (record: NodeRecord) => boolean): void {
   const { pool, candidates } = request;
   for (const record of candidates ?? []) {

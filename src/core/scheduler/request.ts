@@ -7,7 +7,7 @@ import type { Pool } from "./nodes/pool.ts";
 /** The request of a task. Tasks with equal requests are planned together. */
 export type Request = Pick<JobTerms, "needs" | "request" | "select" | "where">;
 
-/** The parts of a job's terms that say what its tasks ask for. */
+/** The parts of a job's terms that are its request. */
 export const requestOf = ({ needs, request, select, where }: Request): Request => ({
   needs,
   request,
@@ -16,35 +16,35 @@ export const requestOf = ({ needs, request, select, where }: Request): Request =
 });
 
 /**
- * All queued tasks that ask for the same thing.
+ * All queued tasks with equal requests.
  *
- * `candidates` undefined: any node of the pool may fit, search them all. Otherwise the class is
- * narrowed: a full search has failed or was costly, and only these nodes and those that the pool
- * lists as freed can fit. An empty set means that the class waits: it costs nothing until a node or
- * a cluster can help it.
+ * `candidates` undefined: any node of the pool may fit, so the planner searches all. Otherwise the
+ * class is narrowed: a full search failed or was costly, and only these nodes and those that the pool
+ * lists as freed can fit. An empty set means that the class waits: it costs nothing until a node or a
+ * cluster can serve it.
  */
 export interface RequestClass extends Request {
   readonly key: string;
-  /** Classes are told apart by it; a trial may make a second one with the same key. */
+  /** Identifies the class; a trial may make a second class with the same key. */
   readonly number: number;
   readonly pool: Pool;
-  /** What a task takes at least of the pool's dimensions. */
+  /** The least that a task takes, in the pool's dimensions. */
   readonly amounts: readonly number[];
   readonly lanes: Set<Lane>;
-  /** Those of its lanes that wait in the pool. */
+  /** Its lanes that are parked in the pool. */
   readonly parked: Set<Lane>;
   candidates: Set<NodeRecord> | undefined;
-  /** The pool's freed nodes (by their stamp) that none of its tasks fits on. */
+  /** The stamp of the pool's freed nodes on which none of its tasks fits. */
   triedAt: number;
-  /** False: none could when it was last looked at, and no cluster has changed since. */
+  /** False: no cluster could at the last search, and none has changed since. */
   clustersMayHelp: boolean;
-  /** The judge rejected one of its placements: when the planner tries again at the latest. */
+  /** `verify` rejected one of its placements: the planner retries at this time at the latest. */
   retryAtMs: number | undefined;
   /** An external scheduler assigns its tasks: the planner ignores it, even when nodes have free capacity. */
   isExternal: boolean;
 }
 
-/** Whether neither a node nor a cluster can help it now, as far as is known. */
+/** Whether no node and no cluster can serve it now, as far as is known. */
 export const isWaiting = ({ candidates, clustersMayHelp }: RequestClass): boolean =>
   candidates?.size === 0 && !clustersMayHelp;
 
@@ -72,11 +72,11 @@ function whereKey(where: Where): string {
 }
 
 /**
- * What is asked of the graph of a cluster that pulls. A job that asks for nothing but amounts goes
- * to one only when it says so: nodes with agents are meant otherwise. One that asks for a node, for
- * labels, for containers or for a client means nodes, too.
+ * The request to the graph of a pull cluster. A job with plain amounts goes to a pull cluster only when
+ * it names one: otherwise it means nodes with agents. A job that requests a node, labels, containers or
+ * a client means nodes, too.
  */
-export function askedOfClusters(asked: Request): GraphRequest | undefined {
+export function clusterRequestOf(asked: Request): GraphRequest | undefined {
   if (!mayGoToClusters(asked)) return undefined;
   return graphRequest(asked.request ?? choiceOf(asked.needs));
 }
@@ -89,6 +89,9 @@ export const mayGoToClusters = ({ request, where }: Request): boolean =>
   where.labels === undefined &&
   (request !== undefined || where.cluster !== undefined || where.kind !== undefined);
 
-/** Whether it must be looked at again when clusters change: also nodes are chosen by what theirs says. */
-export const looksAtClusters = (asked: Request): boolean =>
+/**
+ * Whether it must be tried again when clusters change: the choice of a node also depends on the state
+ * of its cluster.
+ */
+export const dependsOnClusters = (asked: Request): boolean =>
   asked.request !== undefined || mayGoToClusters(asked);

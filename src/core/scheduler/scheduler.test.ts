@@ -37,7 +37,7 @@ const nodesOf = (world: World, max?: number): string[] =>
   world.plan(max).map(({ state }) => ("nodeId" in state ? String(state.nodeId) : "none"));
 
 describe("placement", () => {
-  test("spread takes the emptiest node, binpack the fullest that fits", () => {
+  test("spread chooses the emptiest node, binpack the fullest that fits", () => {
     const world = worldWith({ a: 4, b: 4 });
     submit(world, { array: "0-3" });
     expect(nodesOf(world)).toEqual(["a", "b", "a", "b"]);
@@ -54,7 +54,7 @@ describe("placement", () => {
     expect(binpack.score(aSpec(), small)).toBeGreaterThan(binpack.score(aSpec(), large));
   });
 
-  test("a request that fits nowhere waits and is woken by the node that can help it", () => {
+  test("a request that fits nowhere waits, and wakes when a node can serve it", () => {
     const world = worldWith({ a: 2 });
     submit(world, { resources: { cpu: 8 } });
     submit(world, {});
@@ -66,7 +66,7 @@ describe("placement", () => {
     expect(nodesOf(world)).toEqual(["c"]);
   });
 
-  test("a node that comes back larger wakes what waited for it", () => {
+  test("a node that comes back larger wakes the jobs that waited for it", () => {
     const world = worldWith({ a: 2 });
     submit(world, { resources: { cpu: 3 } });
     expect(nodesOf(world)).toEqual([]);
@@ -74,7 +74,7 @@ describe("placement", () => {
     expect(nodesOf(world)).toEqual(["a"]);
   });
 
-  test("memory counts as cpu does", () => {
+  test("memory counts like cpu", () => {
     const world = new World();
     const capacity = { cpu: 8_000, memory: 4 };
     world.do({ kind: "connect-node", ...aHello("a", { capacity }) });
@@ -105,7 +105,7 @@ describe("placement", () => {
 });
 
 describe("explain", () => {
-  test("says how many nodes refuse for which reason, and what would help", () => {
+  test("says how many nodes reject the job for which reason, and what would help", () => {
     const world = worldWith({ a: 2, b: 2, c: 4 });
     submit(world, { resources: { cpu: 4 } });
     world.plan();
@@ -116,19 +116,24 @@ describe("explain", () => {
       { kind: "busy", resource: "cpu", free: 0, asked: 3_000, nodes: 1, never: false },
     ]);
     expect(describeNodeReasons(seen.reasons)).toEqual([
-      { reason: "too small: has 2 cpu, 3 cpu asked", nodes: 2, never: true, examples: ["a", "b"] },
-      { reason: "busy: 0 cpu free, 3 cpu asked", nodes: 1, never: false, examples: ["c"] },
+      {
+        reason: "too small: has 2 cpu, 3 cpu requested",
+        nodes: 2,
+        never: true,
+        examples: ["a", "b"],
+      },
+      { reason: "busy: 0 cpu free, 3 cpu requested", nodes: 1, never: false, examples: ["c"] },
     ]);
     expect(hintsFor(spec, seen)).toEqual(["wait for running tasks to end, or add nodes"]);
     expect(isPossible(world.state, spec)).toBe(true);
   });
 
-  test("ten thousand cpus are hopeless, and it says so", () => {
+  test("says that ten thousand cpus are unsatisfiable", () => {
     const world = worldWith({ a: 2 });
     const spec = aSpec({ resources: { cpu: 10_000 } });
     expect(isPossible(world.state, spec)).toBe(false);
     expect(hintsFor(spec, outlook(spec, new NodeClasses(world.state, spec)))[0]).toContain(
-      "ask for less than 10000 cpu",
+      "request less than 10000 cpu",
     );
   });
 });

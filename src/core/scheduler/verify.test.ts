@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
       node: nodeId("a"),
       reason: { kind: "busy", resource: "cpu", free: 0, asked: 1_000 },
     },
-    text: "node a: busy: 0 cpu free, 1 cpu asked",
+    text: "node a: busy: 0 cpu free, 1 cpu requested",
   },
   {
     name: "a full node that the planner takes for an empty one",
@@ -209,7 +209,7 @@ describe("verify", () => {
     expect(hold(jobIn(world, 4))).toEqual({ kind: "graph-not-held" });
   });
 
-  test("tasks of a graph take what the rows leave free", () => {
+  test("tasks with a graph request take what the rows leave free", () => {
     const world = aWorld();
     const spec = aSpec({ request: cores(1) });
     expect(spec.request).toBeDefined();

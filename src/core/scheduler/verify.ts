@@ -1,7 +1,7 @@
 import { hasIndex, positionOf } from "../model/job/array-range.ts";
 import type { Closing, JobSpec } from "../model/job/job.ts";
 import type { TaskState } from "../model/job/task.ts";
-import { underWay } from "../model/progress.ts";
+import { activeTasksOf } from "../model/progress.ts";
 import { isHeldAt } from "../model/job/user-hold.ts";
 import { mayHold } from "../model/node/node.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
@@ -15,10 +15,10 @@ import type { FilterNode } from "./filters/filter.ts";
 import type { Reason } from "./filters/reason.ts";
 import { type Ledger, viewOf } from "./ledger.ts";
 import type { SplitPlacement, TaskPlacement } from "./plan.ts";
-import { askedOfClusters, type Request } from "./request.ts";
+import { clusterRequestOf, type Request } from "./request.ts";
 import type { QueuedJobRecord } from "./queue/queued-jobs.ts";
 
-/** Why a proposal of the planner is refused. `describeRefusal` turns it into text for people. */
+/** Why `verify` refuses a proposal of the planner. `describeRefusal` turns it into text for people. */
 export type PlacementRefusal =
   | { readonly kind: "job-unknown" }
   | { readonly kind: "job-closed"; readonly state: Closing["kind"] }
@@ -34,7 +34,7 @@ export type PlacementRefusal =
   | { readonly kind: "node-holds-none"; readonly node: NodeId }
   | { readonly kind: "graph-not-held" }
   | { readonly kind: "share-not-held" }
-  /** Shares of a job are more than what is left of it, or not what it and its nodes allow. */
+  /** The shares exceed the remaining energy of the job, or violate limits of the job or its nodes. */
   | { readonly kind: "too-much-energy"; readonly asked: number; readonly left: number }
   | { readonly kind: "wrong-share"; readonly node: NodeId; readonly wattSeconds: number }
   | { readonly kind: "cluster-unknown"; readonly cluster: string }
@@ -44,8 +44,8 @@ export type PlacementRefusal =
       readonly reasons: readonly ClusterReason[];
     };
 
-/** What the judge looks at: rows and sums of rows, and none of the planner's indexes. */
-export interface JudgeView {
+/** The state that `verify` reads: rows and sums of rows, and none of the planner's indexes. */
+export interface VerifyView {
   readonly jobs: { getOpen(id: JobId): QueuedJobRecord | undefined };
   readonly groups: ReadonlyMap<GroupId, GroupRecord>;
   readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
@@ -57,12 +57,12 @@ export interface JudgeView {
 type Proposal = Omit<TaskPlacement, "lane">;
 
 /**
- * The only judge of placements: rules out overcommit, double placement, nodes and clusters that are
- * gone or have not what is asked for, against the newest state and independently of how the plan
- * was made. Returns the refusal.
+ * The only check of placements: excludes overcommit, double placement, and nodes and clusters that are
+ * removed or lack the requested resources. Checks the newest state, independent of how the plan was
+ * made. Returns the refusal.
  */
 export function verify(
-  view: JudgeView,
+  view: VerifyView,
   { record, index, target }: Proposal,
 ): PlacementRefusal | undefined {
   const refusal = verifyTask(view, record, index);
@@ -78,9 +78,9 @@ export function verify(
     : verifyCluster(view.clusters, spec, target.cluster);
 }
 
-/** The same of shares that are made at once: their sums are the ledger's, not the planner's. */
+/** The same for shares that are made at once: the sums come from the ledger, not from the planner. */
 export function verifySplit(
-  view: JudgeView,
+  view: VerifyView,
   { record, index, shares }: Omit<SplitPlacement, "lane">,
 ): PlacementRefusal | undefined {
   const { job } = record;
@@ -115,11 +115,11 @@ function isShareFor({ energy }: JobSpec, { node }: NodeRecord, wattSeconds: numb
 }
 
 /**
- * Whether a task may be fetched ahead to a node. What the node has free does not matter: the task
- * begins in the place of another that requested the same.
+ * Whether a task may be fetched ahead to a node. The free capacity of the node does not matter: the
+ * task replaces another with the same request.
  */
 export function verifyHold(
-  view: JudgeView,
+  view: VerifyView,
   { record, index, node }: Pick<TaskPlacement, "record" | "index"> & { readonly node: NodeRecord },
 ): PlacementRefusal | undefined {
   const refusal = verifyTask(view, record, index);
@@ -135,7 +135,7 @@ export function verifyHold(
 
 /** Whether the task is queued at all. */
 function verifyTask(
-  { jobs, groups }: JudgeView,
+  { jobs, groups }: VerifyView,
   record: QueuedJobRecord,
   index: number,
 ): PlacementRefusal | undefined {
@@ -146,7 +146,7 @@ function verifyTask(
   if (job.waitsFor !== undefined) return { kind: "job-waits" };
   if (isHeldAt(job.hold, positionOf(record.ranges, index))) return { kind: "task-on-hold" };
   const { tasksAtOnce = Number.POSITIVE_INFINITY } = job.spec;
-  if (underWay(record.progress) >= tasksAtOnce) return { kind: "array-full", tasksAtOnce };
+  if (activeTasksOf(record.progress) >= tasksAtOnce) return { kind: "array-full", tasksAtOnce };
   const state = record.task(index)?.state;
   if (state === undefined) return hasIndex(record.ranges, index) ? undefined : UNKNOWN_TASK;
   return state.kind === "waiting" ? undefined : { kind: "task-placed", state: state.kind };
@@ -155,7 +155,7 @@ function verifyTask(
 const UNKNOWN_TASK: PlacementRefusal = { kind: "task-unknown" };
 
 function verifyNode(
-  view: JudgeView,
+  view: VerifyView,
   request: Request,
   node: NodeRecord,
 ): PlacementRefusal | undefined {
@@ -165,7 +165,7 @@ function verifyNode(
 }
 
 function askFilters(
-  { filters }: JudgeView,
+  { filters }: VerifyView,
   request: Request,
   judged: FilterNode,
 ): PlacementRefusal | undefined {
@@ -180,7 +180,7 @@ function verifyCluster(
   request: Request,
   id: ClusterId,
 ): PlacementRefusal | undefined {
-  const asked = askedOfClusters(request);
+  const asked = clusterRequestOf(request);
   if (!clusters.graphs.has(id)) return { kind: "cluster-unknown", cluster: id };
   const { cluster = id } = request.where;
   const fits =

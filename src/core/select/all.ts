@@ -31,5 +31,5 @@ export function strategyByName(name: string): Strategy {
   const meant = nearest(name, strategyNames);
   const hint =
     meant === undefined ? `there are ${strategyNames.join(", ")}` : `did you mean ${meant}?`;
-  throw invalid("select", `${JSON.stringify(name.slice(0, 40))} is not a way to select; ${hint}`);
+  throw invalid("select", `${JSON.stringify(name.slice(0, 40))} is not a strategy; ${hint}`);
 }

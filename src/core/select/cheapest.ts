@@ -1,4 +1,4 @@
 import { byStateKey } from "./state-key.ts";
 
-/** The one that says it costs least. */
+/** The cluster with the lowest reported cost. */
 export const cheapest = byStateKey("cheapest", "cost_per_node_hour", "smallest-first");

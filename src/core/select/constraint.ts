@@ -3,16 +3,16 @@ import type { ExpressionValue } from "./expression.ts";
 import { parsePriorities, type Priority, type PriorityStep } from "./priorities.ts";
 import type { Candidate, Dropped, SelectContext, Strategy } from "./strategy.ts";
 
-/** A candidate with what was calculated for it. Lives for one choice: live state never changes. */
+/** A candidate with its calculated values. Lives for one choice: the reported state never changes. */
 interface Entry {
   readonly candidate: Candidate;
   readonly calculated: ReadonlyMap<string, ExpressionValue>;
 }
 
 /**
- * Chooses by rules: filters, sums and orders over what clusters say of themselves and what the job
- * says of itself. Names are looked up among what was calculated, then in the cluster's state, then
- * in the job's parameters.
+ * Chooses by rules: filters, sums and orders over the reported state of clusters and the parameters of
+ * the job. Names are looked up among calculated values, then in the cluster's state, then in the job's
+ * parameters.
  */
 export const constraint: Strategy = {
   name: "constraint",
@@ -64,7 +64,7 @@ function take(
     case "calc":
       return entries.map((entry) => {
         const outcome = step.expression.evaluate(lookupIn(entry, context));
-        // What cannot be calculated has no value; a filter that wants it will say so.
+        // A failed calculation has no value; a filter that uses it reports that.
         if (!outcome.ok) return entry;
         const calculated = new Map(entry.calculated).set(step.name, outcome.value);
         return { ...entry, calculated };
@@ -86,7 +86,7 @@ function lookupIn({ candidate, calculated }: Entry, { parameters }: SelectContex
   };
 }
 
-/** Numbers before texts before true and false, and what has no value last, whatever the order. */
+/** Numbers before texts before booleans, and entries without a value last, in either direction. */
 const KINDS = ["number", "string", "boolean", "undefined"];
 
 function sorted(
@@ -108,7 +108,7 @@ function sorted(
     .map(({ entry }) => entry);
 }
 
-/** All remain, so that a caller who only asks sees them; the chosen one is first. */
+/** Keeps all, so that a dry run shows them; the chosen one is first. */
 function chosenFirst(
   which: "first" | "last" | "random",
   entries: readonly Entry[],

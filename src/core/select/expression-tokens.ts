@@ -31,7 +31,7 @@ const PATTERN = new RegExp(
   "y",
 );
 
-/** Takes a text apart. Positions count from 0. */
+/** Splits a text into tokens. Positions count from 0. */
 export function tokenize(text: string, field: string): readonly Token[] {
   if (text.length > limits.expressionLengthMax) {
     throw invalid(field, `at most ${limits.expressionLengthMax} characters`);

@@ -62,8 +62,8 @@ describe("expressions", () => {
   const problems: readonly [string, RegExp][] = [
     ["missing > 0", /^missing is not known$/],
     ["[toString] > 0", /toString is not known/],
-    ["1 / 0", /1 \/ 0 is no number/],
-    ["5 % 0", /no number/],
+    ["1 / 0", /1 \/ 0 is not a number/],
+    ["5 % 0", /not a number/],
     ["name + 1", /\+ needs numbers, not "east"/],
     ["name > 1", /cannot be compared/],
     ["1 == true", /cannot be compared/],
@@ -85,9 +85,9 @@ describe("expressions", () => {
     ["1 +", "position 4: something is missing at the end"],
     ["* 2", "position 1: a value is missing before *"],
     ["(1 + 2", "position 7: a ) is missing"],
-    ["1 2", "position 3: here the expression should end"],
-    ["1 + 2)", "position 6: here the expression should end"],
-    ["a = 1", "position 3: here the expression should end"],
+    ["1 2", "position 3: the expression should end here"],
+    ["1 + 2)", "position 6: the expression should end here"],
+    ["a = 1", "position 3: the expression should end here"],
     ["a # b", 'position 3: "#" is not understood'],
     ["'open", `position 1: "'" is not understood`],
     ["[open", 'position 1: "[" is not understood'],
@@ -108,7 +108,7 @@ describe("expressions", () => {
     });
   }
 
-  test("assignments name what is set, and may compare", () => {
+  test("assignments name the variable, and may compare", () => {
     const { name, expression } = parseAssignment("[build-cost] = cost == 3", "x");
     expect(name).toBe("build-cost");
     expect(expression.evaluate((key) => variables[key])).toEqual({ ok: true, value: true });
@@ -117,7 +117,7 @@ describe("expressions", () => {
     expect(() => parseAssignment("a =", "x")).toThrow(/something is missing/);
   });
 
-  /** Products first, then sums from left to right; parentheses and signs as they stand. */
+  /** Products first, then sums from left to right; with parentheses and signs. */
   const anySum = fc.letrec<{ sum: { text: string; value: number } }>((tie) => ({
     sum: fc
       .array(
@@ -145,7 +145,7 @@ describe("expressions", () => {
       }),
   })).sum;
 
-  test("sums have the value that everyone expects", () => {
+  test("sums have the expected value", () => {
     fc.assert(
       fc.property(anySum, ({ text, value }) => {
         fc.pre(text.length < 900);
@@ -155,7 +155,7 @@ describe("expressions", () => {
     );
   });
 
-  test("anything at all is refused as invalid or evaluated, and nothing else happens", () => {
+  test("any text is rejected as invalid or evaluated; no other error", () => {
     const piece = fc.constantFrom(
       ..."( ) + - * / % < > <= >= == != = ! && || and or not min max , 1 2.5 'x' a [b-c] true".split(
         " ",

@@ -4,15 +4,15 @@ import { limits } from "../../limits.ts";
 import { type Operator, type Token, tokenize } from "./expression-tokens.ts";
 
 export type ExpressionValue = number | string | boolean;
-/** The value of a variable; undefined: there is none of this name. */
+/** The value of a variable; undefined: it has none. */
 export type Lookup = (name: string) => ExpressionValue | undefined;
 export type ExpressionResult =
   | { readonly ok: true; readonly value: ExpressionValue }
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Small sums over what clusters say of themselves. Parsed completely, with the place of any mistake,
- * before anything is evaluated; never runs code.
+ * Small sums over the reported state of clusters. Parsed completely, with the position of any mistake,
+ * before evaluation; never runs code.
  */
 export interface Expression {
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Expression {
 
 type Compiled = (lookup: Lookup) => ExpressionValue;
 
-/** What can go wrong with values only, when the expression itself is right. */
+/** An error that depends on values, in a valid expression. */
 class Problem extends Error {}
 
 export function parseExpression(text: string, field: string): Expression {
@@ -89,7 +89,7 @@ class Parser {
 
   parseAll(): Compiled {
     const whole = this.#parse(0);
-    if (this.#peek() !== undefined) throw this.#wrong("here the expression should end");
+    if (this.#peek() !== undefined) throw this.#wrong("the expression should end here");
     return whole;
   }
 
@@ -224,7 +224,7 @@ function combine(operator: Operator, left: Compiled, right: Compiled): Compiled 
     return (lookup) => {
       const [a, b] = [number(left(lookup), operator), number(right(lookup), operator)];
       const result = sum(a, b);
-      if (!Number.isFinite(result)) throw new Problem(`${a} ${operator} ${b} is no number`);
+      if (!Number.isFinite(result)) throw new Problem(`${a} ${operator} ${b} is not a number`);
       return result;
     };
   }

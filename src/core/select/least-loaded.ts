@@ -1,4 +1,4 @@
 import { rankBy } from "./strategy.ts";
 
-/** The one with the fewest jobs that have not ended; of these the emptiest. */
+/** The cluster with the fewest jobs that have not ended; of equal ones the emptiest. */
 export const leastLoaded = rankBy("least-loaded", ({ jobs, usedShare }) => [jobs, usedShare]);

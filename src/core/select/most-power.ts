@@ -1,4 +1,4 @@
 import { byStateKey } from "./state-key.ts";
 
-/** The one that says it has the most power left. */
+/** The cluster with the most reported power. */
 export const mostPower = byStateKey("most-power", "power", "largest-first");

@@ -4,8 +4,8 @@ import type { Select } from "./strategy.ts";
 type Options = Readonly<Record<string, unknown>>;
 
 /**
- * The strategies of jobs with their options. Options may hold a text of rules, which takes long to
- * read: each is read once for as long as a job has it.
+ * The strategies of jobs with their options. Options may contain a text of rules, which is slow to
+ * parse: each is parsed once for as long as a job has it.
  */
 export class PreparedSelects {
   readonly #known = new WeakMap<Options, Map<string, Select>>();

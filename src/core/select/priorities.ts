@@ -4,7 +4,7 @@ import { parseYamlTree, type Position, positionAt, toPlain } from "../../lib/yam
 import { limits } from "../../limits.ts";
 import { type Expression, parseAssignment, parseExpression, variable } from "./expression.ts";
 
-/** Steps to try in turn; when none remains, those of the next priority. */
+/** Steps to apply in order; when no cluster remains, the next priority is tried. */
 export interface Priority {
   readonly priority: number;
   readonly steps: readonly PriorityStep[];
@@ -19,8 +19,8 @@ export type PriorityStep =
 const STEPS = ["filter", "calc", "sort_ascending", "sort_descending", "select"] as const;
 
 /**
- * Checks a list of {priority, steps: [{filter | calc | sort_ascending | sort_descending | select:
- * argument}]} completely, and puts it in order. As rainbow has it, the list may be a text of YAML.
+ * Validates a list of {priority, steps: [{filter | calc | sort_ascending | sort_descending | select:
+ * argument}]} completely, and sorts it. As in rainbow, the list may be a text of YAML.
  */
 export function parsePriorities(value: unknown, field = "priorities"): readonly Priority[] {
   return typeof value === "string" ? parseText(value, field) : parseList(value, field);
@@ -100,7 +100,7 @@ function parseStep(value: unknown, field: string): PriorityStep {
       return { kind, which: text };
     case "sort_ascending":
     case "sort_descending": {
-      // By custom a name stands here, dashes and all; anything else is an expression.
+      // By custom a name is written here, with dashes; anything else is an expression.
       const isName = /^[A-Za-z_][\w.-]*$/.test(text);
       const expression = isName ? variable(text) : parseExpression(text, at);
       return { kind: "sort", sign: kind === "sort_ascending" ? 1 : -1, expression };

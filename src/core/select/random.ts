@@ -1,6 +1,6 @@
 import { byName, type Strategy } from "./strategy.ts";
 
-/** Any of them, each as likely as the others. */
+/** A random cluster, all equally likely. */
 export const random: Strategy = {
   name: "random",
   prepare: () => (candidates, context) => {

@@ -56,7 +56,7 @@ describe("strategies", () => {
     expect(ranked("round-robin", [], {}, { turn: 3 })).toEqual([]);
   });
 
-  test("random takes each as the dice fall", () => {
+  test("random follows the random numbers", () => {
     const chosen = [0, 0.25, 0.5, 0.999, 1].map(
       (dice) => ranked("random", clusters, {}, { random: () => dice })[0],
     );
@@ -136,7 +136,7 @@ describe("constraint", () => {
     expect(ranked("constraint", three, { priorities }, { parameters, random })[0]).toBe("b");
   });
 
-  test("the list may be a text of YAML, as rainbow has it", () => {
+  test("the list may be a text of YAML, as in rainbow", () => {
     const text = `
 - priority: 2
   steps: [{ select: first }]
@@ -147,7 +147,7 @@ describe("constraint", () => {
     expect(ranked("constraint", three, { priorities: text })).toEqual(["c"]);
     const options = { priorities: text };
     const [jobs, others] = [new PreparedSelects(), new PreparedSelects()];
-    expect(jobs.of("constraint", options)).toBe(jobs.of("constraint", options)); // read once
+    expect(jobs.of("constraint", options)).toBe(jobs.of("constraint", options)); // parsed once
     expect(jobs.of("first", options)).not.toBe(jobs.of("constraint", options));
     expect(others.of("constraint", options)).not.toBe(jobs.of("constraint", options));
     expect(parsePriorities(text).map(({ priority }) => priority)).toEqual([1, 2]);
@@ -155,7 +155,7 @@ describe("constraint", () => {
 
   const texts: readonly [string, string, string][] = [
     ["- {", "priorities", 'line 1, column 4: a "{" above is not closed'],
-    ["", "priorities", "line 1, column 1: has nothing in it"],
+    ["", "priorities", "line 1, column 1: is empty"],
     ["a: 1", "priorities", "line 1, column 1: must be a list of 1 to 100 priorities"],
     ["- priority: 1.5", "priorities[0].priority", "line 1, column 13: must be a whole number"],
     [
@@ -185,7 +185,7 @@ describe("constraint", () => {
     });
   }
 
-  test("a filter keeps what is true, and says why others are dropped", () => {
+  test("a filter keeps clusters for which it is true, and says why others are dropped", () => {
     const options = rules([{ filter: "nodes_free > 5" }]);
     const { ranked, dropped } = select("constraint", [...three, candidate("d")], options);
     expect(ranked.map(({ name }) => name)).toEqual(["c"]);
@@ -199,7 +199,7 @@ describe("constraint", () => {
     ]);
   });
 
-  test("a filter that is neither true nor false keeps nothing", () => {
+  test("a filter that is not a boolean keeps nothing", () => {
     const { dropped } = select("constraint", three, rules([{ filter: "nodes_free" }]));
     expect(dropped.map(({ reason }) => reason)).toEqual([
       { priority: 1, expression: "nodes_free", problem: "is 0" },
@@ -208,7 +208,7 @@ describe("constraint", () => {
     ]);
   });
 
-  test("sorts sort, by names with dashes and by sums, unknown last both ways", () => {
+  test("sorts by names with dashes and by sums, unknown values last in both directions", () => {
     const odd = ["a", "b", "c"].map((name, at) => candidate(name, at === 0 ? {} : { "n-x": at }));
     expect(ranked("constraint", odd, rules([{ sort_descending: "n-x" }]))).toEqual(["c", "b", "a"]);
     expect(ranked("constraint", odd, rules([{ sort_ascending: "n-x" }]))).toEqual(["b", "c", "a"]);
@@ -231,7 +231,7 @@ describe("constraint", () => {
     expect(none.dropped).toHaveLength(6);
   });
 
-  test("select takes the first, the last or any; without it the first", () => {
+  test("select chooses the first, the last or any; without it the first", () => {
     const step = (which: string) => rules([{ select: which }]);
     expect(ranked("constraint", three, step("first"))[0]).toBe("a");
     expect(ranked("constraint", three, step("last"))[0]).toBe("c");
@@ -240,7 +240,7 @@ describe("constraint", () => {
     expect(ranked("constraint", [], step("random"))).toEqual([]);
   });
 
-  test("what is calculated comes before state, state before parameters, and state never changes", () => {
+  test("calculated values come before state, state before parameters, and state never changes", () => {
     const [one] = three;
     if (one === undefined) throw new Error("no candidate");
     const before = structuredClone(one.state);
@@ -287,7 +287,7 @@ function step(content: Readonly<Record<string, unknown>>): unknown {
   ];
 }
 
-test("the size of a selection is looked at before anything in it is read", () => {
+test("the size of a selection is checked before anything in it is parsed", () => {
   const options = { priorities: "k: [".repeat(10_000), nested: { deep: "x" } };
   expect(() =>
     toJobSpec({ command: ["true"], select: { strategy: "constraint", options } }),

@@ -1,4 +1,4 @@
 import { rankBy } from "./strategy.ts";
 
-/** The emptiest: load is even, and a lost cluster costs little. */
+/** The emptiest cluster: load is even, and a lost cluster costs little. */
 export const spread = rankBy("spread", ({ usedShare, jobs }) => [usedShare, jobs]);

@@ -2,8 +2,8 @@ import { invalid } from "../../lib/errors.ts";
 import { sortedBy, type Strategy } from "./strategy.ts";
 
 /**
- * Ranks by a number that clusters tell; the option `key` names another one. Those that do not tell
- * it come last, by name.
+ * Ranks by a number that clusters report; the option `key` names another one. Clusters that do not
+ * report it come last, by name.
  */
 export function byStateKey(
   name: string,

@@ -1,32 +1,32 @@
 import type { StateValues } from "../graph/cluster-state.ts";
 
-/** A cluster that could take a job. */
+/** A cluster that could accept a job. */
 export interface Candidate {
   readonly name: string;
-  /** What the cluster says of itself. */
+  /** Its reported state. */
   readonly state: StateValues;
   /** Assigned jobs that have not ended. */
   readonly jobs: number;
-  /** How much of it is in use, 0 … 1; undefined: not known. */
+  /** The used part of it, 0 … 1; undefined: not known. */
   readonly usedShare: number | undefined;
-  /** How often the job's slot would fit there now; undefined: not known. */
+  /** How many slots of the job would fit there now; undefined: not known. */
   readonly slots: number | undefined;
 }
 
-/** What a choice may depend on beside the candidates. */
+/** What a choice may depend on besides the candidates. */
 export interface SelectContext {
   /** The job's own parameters, for expressions. */
   readonly parameters: StateValues;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
-  /** How often was chosen before. */
+  /** The number of earlier choices. */
   readonly turn: number;
 }
 
 export interface Selection {
-  /** Those that remain, the chosen one first; empty: none is good enough. */
+  /** The remaining candidates, the chosen one first; empty: none is good enough. */
   readonly ranked: readonly Candidate[];
-  /** Those that do not, and why. */
+  /** The others, and why. */
   readonly dropped: readonly Dropped[];
 }
 
@@ -39,25 +39,24 @@ export interface Dropped {
 export interface DropReason {
   readonly priority: number;
   readonly expression: string;
-  /** What it came to, or why it has no value. */
+  /** Its result, or why it has no value. */
   readonly problem: string;
 }
 
 export type Select = (candidates: readonly Candidate[], context: SelectContext) => Selection;
 
-/** A way to choose between clusters that all could take a job. Pure. */
+/** A way to choose between clusters that all could accept a job. Pure. */
 export interface Strategy {
   readonly name: string;
-  /** Checks the options once, before any choice is made. */
+  /** Validates the options once, before any choice. */
   prepare(options: Readonly<Record<string, unknown>>): Select;
 }
 
 type Key = number | string | undefined;
 
 /**
- * A strategy that ranks by numbers, the smallest first, each asked when those before are equal; in
- * the end names decide, so the order in which candidates are given never does. What is not known
- * comes last.
+ * A strategy that ranks by numbers, smallest first; each number breaks ties of those before, and names
+ * break the last ties, so that the order of candidates never matters. Unknown values come last.
  */
 export function rankBy(
   name: string,

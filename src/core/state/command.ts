@@ -13,8 +13,8 @@ import type { Power } from "../model/node/power.ts";
 import type { NodeFacts } from "../model/node/node-facts.ts";
 import type { TakeCapacity } from "../model/node/take-capacity.ts";
 import type { Resources } from "../model/resources.ts";
-import type { TaskFailure, ToldOutput } from "../model/job/task.ts";
-import type { ToldProgress } from "../model/job/task-progress.ts";
+import type { TaskFailure, ReportedOutput } from "../model/job/task.ts";
+import type { ReportedProgress } from "../model/job/task-progress.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
 import type { ChosenSubmission, SubmitToChosen } from "./chosen-submission.ts";
@@ -61,7 +61,7 @@ export type RunEvent =
       /** Where the executor measured it. */
       readonly usage?: Usage | undefined;
       /** The last progress that it reported; undefined: none. */
-      readonly progress?: ToldProgress | undefined;
+      readonly progress?: ReportedProgress | undefined;
       /** The held run that the agent has begun in its place. */
       readonly began?: RunRef | undefined;
     }
@@ -73,12 +73,12 @@ export interface ProgressReport {
   readonly run: RunRef;
   /** The node whose agent reports; undefined: a caller, whose permission was checked. */
   readonly nodeId?: NodeId | undefined;
-  readonly progress: ToldProgress;
+  readonly progress: ReportedProgress;
 }
 
 /**
- * The outcome of a report: `taken`, `known` (it has nothing new), `early` (the attempt is not known to
- * have started yet), `late` (the attempt does not run there, or no longer does).
+ * The outcome of a report: `taken`, `known` (it has nothing new), `early` (the server does not know yet
+ * that the attempt has started), `late` (the attempt does not run there, or no longer does).
  */
 export type ProgressOutcome = "taken" | "known" | "early" | "late";
 
@@ -91,10 +91,10 @@ export type TaskEvent = {
   | {
       readonly kind: "started";
       readonly startedAtMs: number;
-      readonly progress?: ToldProgress | undefined;
+      readonly progress?: ReportedProgress | undefined;
     }
   | (Omit<RunEvent & { readonly kind: "ended" }, "run"> & {
-      readonly output?: ToldOutput | undefined;
+      readonly output?: ReportedOutput | undefined;
     })
   /** The cluster will not run the task. */
   | { readonly kind: "returned" }
@@ -278,7 +278,7 @@ export type Command =
       readonly kind: "put-subsystems";
       readonly id: ClusterId;
       readonly subsystems: readonly Subsystem[];
-      /** That they were read for. */
+      /** The graph for which they were read. */
       readonly graph: Graph;
       readonly by: string;
     })
@@ -350,9 +350,9 @@ export interface TickSettings {
   readonly nodeLostAfterMs: number;
   readonly finishedTasksMax: number;
   readonly finishedAgeMsMax: number;
-  /** Absent: the usual ones. */
+  /** Absent: the defaults. */
   readonly quarantine?: QuarantineTerms;
-  /** Rows of tasks that one tick removes, about; absent: as many as one batch should have. */
+  /** About how many task rows one tick removes; absent: the size of one batch. */
   readonly removedRowsMax?: number;
 }
 

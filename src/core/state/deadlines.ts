@@ -17,7 +17,7 @@ export class Deadlines {
     return this.#inOrder.min;
   }
 
-  /** Those that have passed, the earliest first. They stay until their jobs are closed. */
+  /** Deadlines that have passed, earliest first. They stay until their jobs are closed. */
   *due(nowMs: number): Iterable<Deadline> {
     for (const deadline of this.#inOrder) {
       if (deadline.atMs > nowMs) return;

@@ -29,25 +29,24 @@ import type { State } from "./state.ts";
  * The effects of a row of one table on other tables: the only place where tables meet. Tables call these from
  * `apply`. The order of steps matters where a later step reads the result of an earlier one:
  *
- * A task's row moves
- *   1. its job's record, which holds the row: all that follows may look it up;
- *   2. the capacity it uses (`bind`): what its cluster, its node and its group hold. The old node
- *      first, then the new one, so that a task which moves is never counted twice. Ranks of groups
- *      follow from what they hold, and are computed when the planner next asks;
- *   3. the queue, if it is to be placed again after a backoff;
- *   4. its job's progress (`progressed`): counts of group and totals, the index by state, then jobs
- *      that wait for the whole job; and when that has ended, the order of ended jobs and its lane;
- *   5. jobs that wait for this very task, and the slot of the service that its job fills. Last: they look at row and
- *      progress.
+ * A task's row updates
+ *   1. its job's record, which holds the row: the following steps may look it up;
+ *   2. the capacity it uses (`bind`) in its cluster, its node and its group. The old node first, then
+ *      the new one, so that a task that moves is never counted twice. The planner computes the ranks
+ *      of groups from these amounts when it next needs them;
+ *   3. the queue, if the task is placed again after a backoff;
+ *   4. its job's progress (`progressed`): counts of group and totals, the index by state, then the
+ *      dependents of the whole job; and when the job has ended, the order of ended jobs and its lane;
+ *   5. the dependents of this task, and the service slot of its job. Last: they read row and progress.
  *
- * A job's row moves the counts before the index, and both before the queue and the holds, which may
- * look at the job at once. A closed one moves its progress (4) instead of being queued.
+ * A job's row updates the counts before the index, and both before the queue and the holds, which may
+ * read the job at once. The row of a closed job updates its progress (4) instead of the queue.
  *
- * A node's row moves the capacity of its cluster, from the old row to the new one, then its record and the
- * totals, then the fleet: pools look at the new record. When nodes or clusters offer something else,
- * the planner forgets which requests are satisfiable.
+ * A node's row updates the capacity of its cluster, from the old row to the new one, then its record
+ * and the totals, then the fleet: pools read the new record. When the offers of nodes or clusters
+ * change, the cached answers about satisfiable requests are dropped.
  *
- * While rows are read back (`state.isLoading`) a job may look ended because rows of its tasks are
+ * While rows are read back (`state.isLoading`) a job may seem ended because rows of its tasks are
  * not loaded yet: the end of a job and dependencies wait for `beginLoaded`.
  */
 
@@ -83,7 +82,7 @@ export function putJob(state: State, row: Job): void {
   if (row.waitsFor === undefined && record.nextIndex() !== undefined) queue.add(group, record);
 }
 
-/** It was released, closed, held or updated, or has less to wait for. */
+/** It was released, closed, held or updated, or has fewer dependencies. */
 function putJobAgain(state: State, group: GroupRecord, known: JobRecord, row: Job): void {
   const { holds, queue } = state;
   const before = known.job;
@@ -113,7 +112,7 @@ function requeue({ queue }: State, group: GroupRecord, record: JobRecord): void 
   else if (record.lane !== undefined) queue.jobLeft(record.lane);
 }
 
-/** All that its tasks come to counts for its new group. */
+/** The tallies of its tasks move to its new group. */
 function moveGroup(state: State, from: GroupRecord, to: GroupRecord, record: JobRecord): void {
   const { job, progress } = record;
   const { order } = state.queue;
@@ -142,7 +141,7 @@ function begin({ holds }: State, record: JobRecord): void {
   if (isHeld(record)) holds.hold(record);
 }
 
-/** Its row was written again: released, closed, or with less to wait for. */
+/** Its row was written again: released, closed, or with fewer dependencies. */
 function holdAgain({ holds, queue }: State, group: GroupRecord, record: JobRecord): void {
   holds.drop(record.job.id);
   if (isHeld(record)) holds.hold(record);
@@ -174,7 +173,7 @@ export function removeJob(state: State, id: JobId): void {
     tallyUsage(tally.usage, progress.usage, -1);
   }
   invariant(!holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
-  for (const task of record.unlikeTaskRows()) state.handed.moved(task, undefined);
+  for (const task of record.detailedTaskRows()) state.acceptedTasks.moved(task, undefined);
   state.ended.removeOldest(id, record.taskRowCount);
   state.compactJobOrder();
 }
@@ -199,7 +198,7 @@ export function putTask(state: State, row: Task): void {
   if (instance !== undefined) state.services.jobMoved(row.jobId, instance);
 }
 
-/** The undone part of a share is placed again, unless its job has failed too often: then the loop gives it up. */
+/** The undone part of a share is placed again, unless its job has failed too often: then the control loop gives it up. */
 function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Task): void {
   const { job, progress } = record;
   state.deadlines.remove(job.id); // it has begun
@@ -216,7 +215,7 @@ function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Ta
   }
 }
 
-/** Keeps what clusters, nodes and groups hold in step with the task's state. */
+/** Updates the resources that clusters, nodes and groups hold when a task changes its state. */
 function bind(
   state: State,
   group: GroupRecord,
@@ -226,7 +225,7 @@ function bind(
 ): void {
   const { clusters, nodes, nodeTotals, fleet, queue } = state;
   clusters.loads.moved(before, after);
-  state.handed.moved(before, after);
+  state.acceptedTasks.moved(before, after);
   const { needs } = record.job.spec;
   state.ledger.moved(before, after, needs);
   heldMoved(state, record, before, after);
@@ -256,7 +255,7 @@ function bind(
   queue.order.touch(group);
   nodeTotals.bind(node, after, takes);
   clusters.loads.bound(node.node.cluster, takes);
-  fleet.given(node);
+  fleet.assigned(node);
 }
 
 function progressed(state: State, group: GroupRecord, record: JobRecord, after: Progress): void {
@@ -264,7 +263,7 @@ function progressed(state: State, group: GroupRecord, record: JobRecord, after: 
   if (before === after) return;
   const { queue, holds } = state;
   record.progress = after;
-  queue.order.touch(group); // which may be at its limit now, or no longer
+  queue.order.touch(group); // the group may be at its limit now, or no longer
   moveTallies(group, state.totals, before, after);
   if (before.state !== after.state) state.index.moved(record.job.id, before.state, after.state);
   if (state.isLoading) return;
@@ -281,7 +280,7 @@ export function putNode(state: State, row: Node): void {
   const { nodes, nodeTotals, disconnected, clusters, fleet } = state;
   let record = nodes.get(row.id);
   const before = record?.node.capacity;
-  if (record === undefined || !offersTheSame(record.node, row)) forgetPossible(state);
+  if (record === undefined || !offersTheSame(record.node, row)) clearPossible(state);
   clusters.loads.nodeChanged(record?.node, row, record?.used ?? NO_RESOURCES);
   if (record === undefined) {
     record = new NodeRecord(row, state.nodeGraphs);
@@ -306,7 +305,7 @@ export function removeNode(state: State, id: NodeId): void {
   if (record === undefined) return;
   invariant(record.tasks.size + record.held.size === 0, `node ${id} is removed without tasks`);
   fleet.nodeRemoved(record, record.node.capacity);
-  forgetPossible(state);
+  clearPossible(state);
   state.clusters.loads.nodeChanged(record.node, undefined, record.used);
   state.disconnected.delete(record);
   state.powerless.delete(record);
@@ -316,37 +315,37 @@ export function removeNode(state: State, id: NodeId): void {
   state.nodesByName.remove(record);
 }
 
-/** The node's machine has something else. */
+/** The facts of the node's machine changed. */
 export function factsChanged(state: State, id: NodeId): void {
   const record = state.nodes.get(id);
   if (record === undefined) return; // its row follows
   const { node } = record;
   record.replace(node);
-  forgetPossible(state);
+  clearPossible(state);
   state.fleet.nodeChanged(record, node.capacity);
 }
 
-/** Software was declared for the cluster, or is no longer: its nodes have something else. */
+/** The declared software of the cluster changed, and with it the offers of its nodes. */
 export function declaredChanged(state: State, cluster: ClusterId): void {
-  const nodes = [...state.fleet.inCluster(cluster)]; // each leaves it and comes back
+  const nodes = [...state.fleet.inCluster(cluster)]; // each leaves it and joins again
   for (const { node } of nodes) factsChanged(state, node.id);
-  forgetPossible(state);
+  clearPossible(state);
 }
 
-/** A pull cluster has something else: jobs that wait for a cluster look again. */
+/** The contents of a pull cluster changed: jobs that wait for a cluster search again. */
 export function clusterOffersChanged(state: State, cluster: ClusterId): void {
   state.queue.clustersChanged(cluster);
-  forgetPossible(state);
+  clearPossible(state);
 }
 
-/** Nodes or clusters may have come to run what none could run, or the reverse. */
-export function forgetPossible({ possible }: State): void {
+/** Nodes or clusters changed, so a request may have become satisfiable or unsatisfiable. */
+export function clearPossible({ possible }: State): void {
   possible.clear();
 }
 
 /**
- * A stored job that only waits, without reading more of its row than its terms. It has no
- * idempotency key, and its terms neither an array nor a deadline.
+ * Loads a stored job that is only queued. Reads no more of its row than its terms. It has no
+ * idempotency key, and its terms have neither an array nor a deadline.
  */
 export function loadFolded(state: State, id: JobId, text: string, terms: JobTerms): void {
   const group = groupIn(state.groups, terms.group);
@@ -356,24 +355,24 @@ export function loadFolded(state: State, id: JobId, text: string, terms: JobTerm
 }
 
 /**
- * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
- * and has ended, the job is not read. Returns whether that was so; otherwise nothing has changed.
+ * A stored row of a task, while rows are read back. If it is the only row of a folded job that has
+ * ended, the job is not decoded. Returns whether that was so; otherwise nothing has changed.
  */
 export function endFolded(whole: State, row: Task): boolean {
-  const { jobs, totals, index, handed, deadlines, writing } = whole;
+  const { jobs, totals, index, acceptedTasks, deadlines, writing } = whole;
   const group = jobs.foldedIn(row.jobId)?.group;
   if (group === undefined || !("endedAtMs" in row.state) || row.share !== undefined) return false;
-  const state = row.state.kind; // of its only task: the job's, too
+  const state = row.state.kind; // the job has one task, so this is its state, too
   tallyEnd([group, totals], state, usageOf(row));
   index.moved(row.jobId, "pending", state);
-  handed.moved(undefined, row);
+  acceptedTasks.moved(undefined, row);
   deadlines.remove(row.jobId);
   const end = { group: group.group.id, state, revision: whole.besideWriting() };
   jobs.endFolded(row.jobId, { row, revision: writing }, end);
   return true;
 }
 
-/** All rows are read back: only now is known how far the jobs are that others wait for. */
+/** All rows are read back: only now is the progress of dependencies known. */
 export function beginLoaded(state: State): void {
   const { jobs, ended } = state;
   for (const id of jobs.foldedEndedIds()) ended.add(id, jobs.foldedTaskRows(id));
@@ -391,6 +390,6 @@ export function beginLoaded(state: State): void {
   for (const id of over) jobs.foldEnded(id);
   for (const record of dependent.sort((a, b) => a.job.id - b.job.id)) begin(state, record);
   ended.sort();
-  state.handed.sort();
+  state.acceptedTasks.sort();
   state.services.begin();
 }

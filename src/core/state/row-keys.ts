@@ -1,7 +1,7 @@
 import type { JobId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
 
-// Numbers in keys have a fixed width, so that rows come back in their order.
+// Numbers in keys have a fixed width, so that rows are read back in order.
 export const jobKey = (id: number): string => `job/${String(id).padStart(10, "0")}`;
 export const leftoverKey = (id: number): string => `leftover/${String(id).padStart(10, "0")}`;
 export const taskKey = (id: number, index: number): string =>

@@ -11,7 +11,7 @@ import { TABLES } from "./tables/tables.ts";
 import { createRowLoader } from "./row-loader.ts";
 import { State } from "./state.ts";
 
-/** Terms that could be taken for one another by the beginning of their rows. */
+/** Terms whose rows have similar beginnings. */
 const TERMS: readonly Partial<JobSpecInput>[] = [
   {},
   { group: "g" },
@@ -36,7 +36,7 @@ function worldOfAll(keyEvery: number): World {
   return world;
 }
 
-test("equal machines are held once when they are read back, whatever else differs", () => {
+test("equal machines share their facts when they are read back, whatever else differs", () => {
   const world = new World();
   for (const [at, name] of ["w1", "w2", "w3"].entries()) {
     const spack = [{ name: "ior", version: "3.3.0" }];
@@ -55,7 +55,7 @@ test("equal machines are held once when they are read back, whatever else differ
   expect(w3?.software["os"]).toEqual([{ name: "rocky" }]);
 });
 
-test("a node's address is read back; a row from before there were any has none", () => {
+test("a node's address is read back; a row from before there were addresses has none", () => {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("w1", { address: "192.0.2.7" }) });
   world.do({ kind: "connect-node", ...aHello("old") });
@@ -70,8 +70,8 @@ test("a node's address is read back; a row from before there were any has none",
   expect(readBack(world.changes).nodes.get(nodeId("old"))?.node).not.toHaveProperty("address");
 });
 
-describe("rows that begin alike", () => {
-  test("are loaded as what they are, whatever their terms", () => {
+describe("rows with equal beginnings", () => {
+  test("are loaded correctly, whatever their terms", () => {
     for (const keyEvery of [1, 4, 1_000]) {
       const world = worldOfAll(keyEvery);
       const back = readBack(world.changes);
@@ -82,7 +82,7 @@ describe("rows that begin alike", () => {
     }
   });
 
-  test("of one group and request wait in one lane, in their order", () => {
+  test("of one group and request are queued in one lane, in their order", () => {
     const back = readBack(worldOfAll(4).changes);
     const waiting = [...allJobs(back)].filter(({ job }) => job.spec.group === "g");
     expect(new Set(waiting.map(({ lane }) => lane)).size).toBe(1);
@@ -102,7 +102,7 @@ describe("rows that begin alike", () => {
   });
 });
 
-test("only the beginning of a row is read when its terms are known", () => {
+test("only the beginning of a row is parsed when its terms are known", () => {
   const world = new World();
   const submissions = [{ spec: aSpec({ group: "g" }), idempotencyKey: undefined }];
   world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: 1 });
@@ -116,7 +116,7 @@ test("only the beginning of a row is read when its terms are known", () => {
   expect(state.totals.jobs.pending).toBe(2);
 });
 
-test("rows of earlier versions are read: their fields stand in another order", () => {
+test("rows of earlier versions are read: their fields are in another order", () => {
   const old =
     '{"id":7,"submittedAtMs":5,"submittedBy":"me","spec":{"name":"a","work":' +
     '{"kind":"command","argv":["x"]},"group":"g","needs":{"cpu":2000}}}';
@@ -128,7 +128,7 @@ test("rows of earlier versions are read: their fields stand in another order", (
   expect(row?.spec).toMatchObject({ name: "a", group: "g", needs: { cpu: 2_000 } });
 });
 
-describe("a job that asks for parts of a graph is known by its key", () => {
+describe("a job with a graph request is known by its key", () => {
   const conditions = [
     { kind: "present", field: "a" },
     { kind: "one-of", field: "b", values: ["c"] },

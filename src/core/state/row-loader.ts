@@ -1,10 +1,10 @@
 import type { State } from "./state.ts";
 import type { AnyTable, LoadRow } from "./table.ts";
 
-/** Puts stored rows back into a state, in the order of their keys. */
+/** Loads stored rows into a state, in the order of their keys. */
 export function createRowLoader(state: State): LoadRow {
   const loaders = new Map<AnyTable, LoadRow>();
-  let prefix = "/"; // rows of one table follow each other: it is looked up once
+  let prefix = "/"; // rows of one table follow each other: look it up once
   let load: LoadRow = () => {};
   return (key, value, revision) => {
     if (!key.startsWith(prefix)) {

@@ -11,7 +11,7 @@ import { NODES, resetSessions, run, type Step, step } from "./testing/random-ste
 import { runs } from "../../testing/runs.ts";
 import { removeServices } from "./services/testing/service-steps.ts";
 
-/** Whether the step was taken; false: the core refused it. */
+/** Whether the core accepted the step; false: it rejected it. */
 function tried(world: World, one: Step): boolean {
   try {
     run(world, one);
@@ -29,7 +29,7 @@ describe("state", () => {
         const world = new World();
         for (const one of steps) {
           const before = world.changes.length;
-          if (!tried(world, one)) expect(world.changes.length).toBe(before); // a refusal changes nothing
+          if (!tried(world, one)) expect(world.changes.length).toBe(before); // a rejection changes nothing
           expect(checkState(world.state)).toEqual([]);
         }
       }),
@@ -52,7 +52,7 @@ describe("state", () => {
     );
   });
 
-  test("whether jobs that wait are folded makes no difference", () => {
+  test("folding of queued jobs makes no difference", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
         const worlds = [new World(), new World()] as const;
@@ -71,7 +71,7 @@ describe("state", () => {
     );
   });
 
-  test("of the changes of a batch, the newest alone leave the same rows", () => {
+  test("the newest change of each row in a batch alone leaves the same rows", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
         const world = new World();
@@ -93,7 +93,7 @@ describe("state", () => {
     );
   });
 
-  test("work that can be done is done: with agents that answer, every job ends", () => {
+  test("every job that can end does: with agents that answer, all jobs end", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
         const world = new World();
@@ -114,7 +114,7 @@ describe("state", () => {
   });
 });
 
-/** Every node comes back, undrained, and reports success for whatever it is given. */
+/** Every node reconnects, undrained, and reports success for each of its tasks. */
 function finishAll(world: World): void {
   for (const name of NODES) {
     run(world, { do: "connect", node: name, forgets: false, os: undefined });
@@ -133,7 +133,7 @@ function finishAll(world: World): void {
     world.plan();
     let reported = 0;
     for (const { node, tasks } of world.state.nodes.values()) {
-      const there = Array.from(tasks); // reporting takes them out
+      const there = Array.from(tasks); // reporting removes them
       for (const task of there) world.report(node.id, [task.jobId, task.index, task.attempt], 0);
       reported += there.length;
     }

@@ -15,12 +15,12 @@ import type { Change } from "./change.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { beginLoaded } from "./effects.ts";
 import { noJobCounts } from "../scheduler/queue/group-record.ts";
-import { HandedTasks } from "./jobs/accepted-tasks.ts";
+import { AcceptedTasks } from "./jobs/accepted-tasks.ts";
 import { Deadlines } from "./deadlines.ts";
 import { EndedJobs } from "./jobs/ended-jobs.ts";
 import { JobIndex } from "./jobs/job-index.ts";
 import { noCounts } from "../model/progress.ts";
-import { PossibleAnswers } from "./known-answers.ts";
+import { PossibleAnswers } from "./answer-cache.ts";
 import type { NodeRecord } from "../scheduler/nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
@@ -40,9 +40,9 @@ import { nodeTable } from "./tables/nodes.ts";
 import { TABLES } from "./tables/tables.ts";
 
 export interface StateOptions {
-  /** When nodes are quarantined; undefined: as limits say. */
+  /** When nodes are quarantined; undefined: the defaults of `limits`. */
   readonly quarantine?: QuarantineTerms | undefined;
-  /** Other tables and filters than those of the product are for tests. */
+  /** Tables and filters other than those of the product are for tests. */
   readonly tables?: Tables<AnyTable>;
   readonly filters?: FilterChain | undefined;
 }
@@ -58,7 +58,7 @@ export class State {
   readonly tables: Tables<AnyTable>;
   readonly #rows = new Map<AnyTable, unknown>();
 
-  // Rows of tables that many read; any table's are had from `rows`.
+  // Tables with many readers; `rows` returns the rows of any table.
   readonly jobs = this.rows(jobTable);
   readonly groups = this.rows(groupTable);
   readonly nodes = this.rows(nodeTable);
@@ -66,15 +66,15 @@ export class State {
   readonly credentials = this.rows(credentialTable);
   readonly notes = this.rows(noteTable);
   readonly doorRecords = this.rows(doorRecordTable);
-  /** Of nodes whose agents told them; ask `factsOf`. */
+  /** Facts that agents reported; read them with `factsOf`. */
   readonly facts = this.rows(factsTable);
-  /** Of jobs that were removed: nobody but the next tick looks at them. */
+  /** Of removed jobs: only the next tick reads them. */
   readonly leftovers = this.rows(leftoverTable);
 
   readonly #counter = this.rows(counterTable);
 
-  // Indexes that follow from rows of several tables: effects.ts keeps them in step.
-  /** Where to look for jobs by state, group, label, name and submitter. */
+  // Indexes over rows of several tables: effects.ts updates them.
+  /** Finds jobs by state, group, label, name and submitter. */
   readonly index = new JobIndex();
   readonly nodesByName = new NodesByName();
   readonly nodeTotals = new NodeTotals();
@@ -86,21 +86,21 @@ export class State {
   readonly filters: FilterChain;
   readonly fleet: Fleet;
   readonly queue: Queue;
-  /** What tasks hold of nodes, for the judge. */
+  /** The resources that tasks hold on nodes, for `verify`. */
   readonly ledger = new Ledger();
-  /** Jobs that wait for others, and are not in the queue. */
+  /** Jobs that wait for dependencies, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
-  /** Services, their slots, and what is to be done about them. */
+  /** Services, their slots, and their pending changes. */
   readonly services = new ServiceTable(this.jobs);
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
   readonly deadlines = new Deadlines();
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
-  /** Nodes that have none of the power that they take shares for. */
+  /** Nodes that accept shares and have no power at present. */
   readonly powerless = new Set<NodeRecord>();
   readonly ended = new EndedJobs(this.jobs);
-  readonly handed = new HandedTasks();
-  /** Jobs with energy that are given up: the loop closes them and stops their shares. */
+  readonly acceptedTasks = new AcceptedTasks();
+  /** Jobs with energy that are given up: the control loop closes them and stops their shares. */
   readonly failing = new Set<JobId>();
   #jobOrder: JobId[] = [];
   #isLoading = false;
@@ -124,35 +124,35 @@ export class State {
     return this.#revision;
   }
 
-  /** Of the row that is being applied. */
+  /** The revision of the row that is being applied. */
   get writing(): Revision {
     return this.#writing;
   }
 
-  /** The row that is applied next has this revision. */
+  /** Sets the revision of the row that is applied next. */
   startRow(revision: Revision): void {
     this.#writing = revision;
-    this.goOnAfter(revision);
+    this.continueAfter(revision);
   }
 
-  /** Of what the row that is being applied moves beside itself: a job by its task. */
+  /** The revision for other rows that the present row changes: a job by its task. */
   besideWriting(): Revision {
     const beside = toRevision(this.#writing + 1);
-    this.goOnAfter(beside);
+    this.continueAfter(beside);
     return beside;
   }
 
   /** Revisions up to this were issued, although no row may have them any more. */
-  goOnAfter(revision: Revision): void {
+  continueAfter(revision: Revision): void {
     if (revision > this.#revision) this.#revision = revision;
   }
 
-  /** Whether nothing that was applied after the change has replaced what it wrote. */
+  /** Whether the row that the change wrote is still the newest. */
   isNewest(change: Change): boolean {
     return this.tables.of(change).isNewest(this, change);
   }
 
-  /** The table's rows, as it keeps them. */
+  /** The table's rows, in the form that the table defines. */
   rows<Rows>(table: AnyTable & { newRows(): Rows }): Rows {
     if (!this.#rows.has(table)) this.#rows.set(table, table.newRows());
     return this.#rows.get(table) as Rows;
@@ -162,24 +162,24 @@ export class State {
     return this.#counter.row;
   }
 
-  /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
+  /** Ids in ascending order, for paging from the newest; may include ids of removed jobs. */
   get jobOrder(): readonly JobId[] {
     return this.#jobOrder;
   }
 
-  /** A job has come; its id is larger than those before. */
+  /** A job was added; its id is larger than all before. */
   addToJobOrder(id: JobId): void {
     this.#jobOrder.push(id);
   }
 
-  /** Drops ids of removed jobs from `jobOrder` once they are most of it. */
+  /** Drops ids of removed jobs from `jobOrder` once they are the majority. */
   compactJobOrder(): void {
     const { length } = this.#jobOrder;
     if (length <= 1_024 || length <= 2 * this.jobs.size) return;
     this.#jobOrder = this.#jobOrder.filter((id) => this.jobs.has(id));
   }
 
-  /** While rows come back in the order of their keys, a job may look ended and not be. */
+  /** While rows are read back in the order of their keys, a job may seem ended before it is. */
   startLoading(): void {
     this.#isLoading = true;
   }
@@ -202,7 +202,7 @@ export class State {
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {
-    return this.jobs.getBegun(id)?.task(index);
+    return this.jobs.getIfBegun(id)?.task(index);
   }
 
   /** How many tasks are pending, waiting or fetched ahead, over all groups. */

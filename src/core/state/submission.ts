@@ -4,12 +4,12 @@ import type { InstanceRef, JobSpec } from "../model/job/job.ts";
 export interface Submission {
   readonly spec: JobSpec;
   readonly idempotencyKey: string | undefined;
-  /** Of a service, which makes its jobs itself; absent: it belongs to none. */
+  /** Set for jobs of a service, which submits them itself; absent: the job belongs to none. */
   readonly instance?: InstanceRef;
 }
 
 export interface Submitted {
   readonly id: JobId;
-  /** By its idempotency key: nothing was added. */
+  /** A job with its idempotency key exists: nothing was added. */
   readonly existed: boolean;
 }

@@ -12,7 +12,7 @@ export interface Written<Name extends string, Row> {
 export interface Removed<Name extends string, Id> {
   readonly table: Name;
   readonly removed: Id;
-  /** The caller that removed it, if any: the row that could name it is gone. Not stored. */
+  /** The caller that removed it, if any: no row remains that could name it. Not stored. */
   readonly by?: string;
 }
 
@@ -20,22 +20,22 @@ export type AnyChange = Written<string, unknown> | Removed<string, unknown>;
 
 /** undefined deletes the row. */
 export type WriteRow = (key: string, value: string | undefined) => void;
-/** `revision`: that it was written with. */
+/** `revision`: the revision of the stored row. */
 export type LoadRow = (key: string, value: string, revision: Revision) => void;
 
 /**
- * All that is particular to one kind of row: how it is stored, what it does to the state, and how to
- * check that it did so. The list of tables (tables/tables.ts) is the only place that names them all.
+ * Everything about one kind of row: its stored form, its effects on the state, and the check of these
+ * effects. The list of tables (tables/tables.ts) is the only place that names them all.
  *
  * - A table changes its own rows in `apply`. Effects on other tables and on indexes that several
- *   tables share stand in effects.ts, with their order.
+ *   tables share are in effects.ts, with their order.
  * - `apply` cannot fail for changes that `decide` made. `state.writing` is the revision of the row.
  * - Methods do not use `this`.
  */
 export interface Table<C extends AnyChange, Rows = undefined> {
   /** Stored keys begin with it and a slash. */
   readonly name: C["table"];
-  /** Whether watchers can ask for its changes: then it is a WatchedTable. */
+  /** Whether clients can watch its changes: then it is a WatchedTable. */
   readonly isWatched: boolean;
 
   /** The key of the row that the change writes or removes. */
@@ -49,35 +49,35 @@ export interface Table<C extends AnyChange, Rows = undefined> {
   newRows(): Rows;
   apply(state: State, change: C): void;
   /**
-   * Puts stored rows back, in the order of their keys. What it returns may remember one row for the
-   * next: it is made for one start. Without it each row is decoded and applied.
+   * Loads stored rows, in the order of their keys. The returned function may keep state from one row to
+   * the next: it serves one start. Without it each row is decoded and applied.
    */
   loader?(state: State): LoadRow;
-  /** Whether nothing that was applied after the change has replaced what it wrote. */
+  /** Whether the row that the change wrote is still the newest. */
   isNewest(state: State, change: C): boolean;
 
-  // For tests, which ask after every step: property tests and the simulation.
+  // For tests, which call it after every step: property tests and the simulation.
 
   /**
-   * Recomputes from the rows what indexes say that follow from this table, and returns every
-   * disagreement. `jobs` are all there are: to read each of them again would take long.
+   * Recomputes the indexes of this table from the rows, and returns every disagreement. `jobs` are all
+   * jobs, read once: reading each again would take long.
    */
   check(state: State, jobs: readonly SeenJob[]): string[];
-  /** All that is equal in two states that hold the same rows of this table. */
+  /** A value that is equal for two states with the same rows of this table. */
   digest(state: State, jobs: readonly SeenJob[]): unknown;
 }
 
-/** A table whose changes watchers can ask for. */
+/** A table whose changes clients can watch. */
 export interface WatchedTable<C extends AnyChange, Rows = undefined> extends Table<C, Rows> {
   readonly isWatched: true;
 }
 
-/** A table of whatever changes; methods are bivariant, so that every table is one. */
+/** A table of any change; methods are bivariant, so that every table is one. */
 export type AnyTable = Table<AnyChange, unknown>;
 
 export type ChangeOf<T extends AnyTable> = ReturnType<T["decode"]>;
 
-/** Tables by their names. */
+/** Tables by name. */
 export class Tables<T extends AnyTable> {
   readonly all: readonly T[];
   readonly #byName: ReadonlyMap<string, T>;
@@ -88,14 +88,14 @@ export class Tables<T extends AnyTable> {
     invariant(this.#byName.size === all.length, "every table has a name of its own");
   }
 
-  /** The table that the change is of. */
+  /** The table of the change. */
   of({ table: name }: AnyChange): T {
     const table = this.#byName.get(name);
     invariant(table !== undefined, `there is a table ${name}`);
     return table;
   }
 
-  /** The table whose rows have keys like this one. */
+  /** The table of the key. */
   ofKey(key: string): T {
     const table = this.#byName.get(key.slice(0, key.indexOf("/")));
     if (table !== undefined) return table;
@@ -131,5 +131,5 @@ export function oneRow<C extends AnyChange>(
 export const idOf = <Id>(change: Written<string, { readonly id: Id }> | Removed<string, Id>): Id =>
   "removed" in change ? change.removed : change.row.id;
 
-/** What follows the name of the table in a key. */
+/** The part of a key after the name of the table. */
 export const restOf = (key: string): string => key.slice(key.indexOf("/") + 1);

@@ -1,6 +1,6 @@
 /**
- * Whether a client that sends this Accept-Encoding takes gzip and does not prefer plain bytes. Only if
- * it names gzip: a bare `*` is no sign that it can decode a stream as it comes.
+ * Whether a client that sends this Accept-Encoding accepts gzip and does not prefer plain bytes. The header must name gzip: a bare `*` does
+ * not show that the client can decode a stream as it arrives.
  */
 export function acceptsGzip(header: string | undefined): boolean {
   let gzip = 0;
@@ -13,7 +13,7 @@ export function acceptsGzip(header: string | undefined): boolean {
   return gzip > 0 && gzip >= identity;
 }
 
-/** Between 0 and 1, and 0 where it cannot be read. */
+/** Between 0 and 1; 0 when the text is invalid. */
 function weightOf(parameters: readonly string[]): number {
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
   if (weight === undefined) return 1;

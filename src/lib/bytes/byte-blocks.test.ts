@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ByteBlocks } from "./byte-blocks.ts";
 
-test("blocks hold the bytes of all pieces in order, and none of their arrays", () => {
+test("blocks hold the bytes of all pieces in order, and do not retain the arrays of the pieces", () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 40 });
   fc.assert(
     fc.property(pieces, (chunks) => {

@@ -2,13 +2,12 @@ const BLOCK_BYTES_MIN = 1024;
 const BLOCK_BYTES_MAX = 256 * 1024;
 
 /**
- * Collects the bytes of a message in blocks of its own. A chunk as a socket delivers it may be a few
- * bytes of a large array, or one of millions of tiny ones; and large blocks go back to the operating
- * system when they are freed.
+ * Copies the bytes of a message into its own blocks. A chunk from a socket may be a few bytes of a large array, or one of millions of tiny
+ * ones. Large blocks also go back to the operating system when they are freed.
  */
 export class ByteBlocks {
   #blocks: Buffer[] = [];
-  /** Bytes in use of the last block. */
+  /** Bytes used in the last block. */
   #used = 0;
   length = 0;
 
@@ -24,12 +23,12 @@ export class ByteBlocks {
     }
   }
 
-  /** The bytes from the beginning, at most as many as the first block has. */
+  /** The first bytes, at most as many as the first block holds. */
   get head(): Buffer {
     return (this.#blocks[0] ?? Buffer.alloc(0)).subarray(0, this.length);
   }
 
-  /** All bytes, which are collected no longer. */
+  /** Returns all bytes and empties the collection. */
   take(): Buffer {
     const all = Buffer.concat(this.#blocks, this.length);
     this.clear();

@@ -12,7 +12,7 @@ const aPiece = fc.record({
   isCompressed: fc.boolean(),
 });
 
-test("pieces that streams share decode to what went in, from whichever a stream begins", () => {
+test("shared pieces decode to their input, whichever piece a stream begins with", () => {
   fc.assert(
     fc.property(fc.array(aPiece, { maxLength: 12 }), fc.nat(12), (given, begin) => {
       const pieces = given.map(({ plain, isCompressed }) => ({
@@ -25,7 +25,7 @@ test("pieces that streams share decode to what went in, from whichever a stream 
         const last = Buffer.from("closed");
         const sent = [stream.head, ...shown.map(({ piece }) => piece), stream.end(last)];
         const plain = Buffer.concat([...shown.map((each) => each.plain), last]);
-        // It checks length and checksum.
+        // gunzipSync checks length and checksum.
         expect(gunzipSync(Buffer.concat(sent)).equals(plain)).toBe(true);
       }
     }),
@@ -33,7 +33,7 @@ test("pieces that streams share decode to what went in, from whichever a stream 
   );
 });
 
-test("a piece is decoded when it has come, however the network cuts it", async () => {
+test("a decoder returns a piece as soon as it has arrived, however the network cuts it", async () => {
   const cuts = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(fc.array(aPiece, { minLength: 1, maxLength: 5 }), cuts, async (given, by) => {
@@ -60,12 +60,12 @@ test("a piece is decoded when it has come, however the network cuts it", async (
   );
 });
 
-test("what is not compressed stays readable, and grows by ten bytes", () => {
+test("uncompressed pieces stay readable, and grow by ten bytes", () => {
   const piece = gzipPiece(Buffer.from("event: job\n\n"), false);
   expect(piece.subarray(5, -5).toString()).toBe("event: job\n\n");
 });
 
-test("a piece ends with an empty block: some decoders give out nothing of a short one before it", () => {
+test("a piece ends with an empty block: some decoders return nothing of a short block before it", () => {
   const flush = Buffer.from([0, 0, 0xff, 0xff]);
   for (const isCompressed of [true, false]) {
     const piece = gzipPiece(Buffer.from("event: job\n"), isCompressed);

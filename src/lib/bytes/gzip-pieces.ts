@@ -1,10 +1,10 @@
 import { constants, crc32, deflateRawSync } from "node:zlib";
 import { invariant } from "../invariant.ts";
 
-/** Of a piece before it was compressed. */
+/** The length before compression. */
 interface Sum {
   readonly crc: number;
-  /** Moves the checksum of the bytes before the piece past it. */
+  /** Moves a checksum of the bytes before this piece past it. */
   readonly shift: number;
   readonly bytes: number;
 }
@@ -16,18 +16,17 @@ const STORED = 0;
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff]);
 // An empty stored block that is not the last one.
 const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
-// The last block of the format must say so: an empty stored one.
+// The format requires a block that is marked as the last one: an empty stored block.
 const LAST_BLOCK = Buffer.from([1, 0, 0, 0xff, 0xff]);
 
 const sums = new WeakMap<Buffer, Sum>();
 
 /**
- * Bytes as a piece of a gzip stream. A piece ends at a whole byte and refers to nothing before it, so
- * that many streams can share it: any pieces in any order are a stream, whoever begins with which.
+ * Bytes as a piece of a gzip stream. A piece ends at a whole byte and refers to nothing before it, so that many streams can share it: any
+ * pieces in any order form a stream.
  *
- * Compressed fast (level 1); without `isCompressed` the bytes stay as they are, with 5 more for each
- * 64 KiB and 5 at the end. A piece ends with an empty block, by which writers flush: Go gives out nothing of a short block
- * before it.
+ * Compressed fast (level 1); without `isCompressed` the bytes stay as they are, with 5 more for each 64 KiB and 5 at the end. A piece ends
+ * with an empty block, as writers produce when they flush: Go's decoder returns nothing of a short block before it.
  */
 export function gzipPiece(plain: Buffer, isCompressed: boolean): Buffer {
   const piece =
@@ -51,10 +50,7 @@ function storedBlock(plain: Buffer): Buffer {
   return block;
 }
 
-/**
- * One stream of shared pieces: begins with `head`, continues with any number of pieces, each of which
- * is added as it is sent, and ends with `end`.
- */
+/** One stream of shared pieces: `head`, then any number of pieces (`add` each one as it is sent), then `end`. */
 export class GzipStream {
   readonly head: Buffer = HEAD;
   #crc = 0;
@@ -67,7 +63,7 @@ export class GzipStream {
     this.#bytes = (this.#bytes + sum.bytes) >>> 0;
   }
 
-  /** The last piece with the checksum of all. */
+  /** The last piece, with the checksum of the whole stream. */
   end(last: Buffer): Buffer {
     const piece = gzipPiece(last, false);
     this.add(piece);
@@ -79,9 +75,9 @@ export class GzipStream {
 }
 
 /*
- * A CRC is a polynomial modulo another. That of two texts, one after the other, is the first's times x
- * to the power of the second's bits, plus the second's own: so each stream needs one multiplication
- * for each shared piece, and never looks at its bytes. Bits are in the order of gzip: the highest is x^0.
+ * A CRC is a polynomial modulo another. The CRC of two texts in sequence is the CRC of the first times x to the power of the second's bits,
+ * plus the CRC of the second. So each stream needs one multiplication for each shared piece, and never reads the bytes. Bits are in the
+ * order of gzip: the highest is x^0.
  */
 const POLYNOMIAL = 0xedb88320;
 const ONE = 0x80000000;

@@ -1,5 +1,6 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isLongerJson } from "./json-size.ts";
+import { isDeeperJson, isDeeperText, isLongerJson, parseShallowJson } from "./json-size.ts";
 
 test("a value is longer than a limit when its JSON is", () => {
   for (const value of ["abc", 12, true, null, ["a", 1, [2]], { a: { b: "c" }, d: [1] }]) {
@@ -9,7 +10,7 @@ test("a value is longer than a limit when its JSON is", () => {
   }
 });
 
-test("what is far too long is not looked at to its end", () => {
+test("a value far beyond the limit is not read to its end", () => {
   let reads = 0;
   const items = new Proxy(
     Array.from({ length: 100_000 }, () => "abc"),
@@ -19,4 +20,36 @@ test("what is far too long is not looked at to its end", () => {
   );
   expect(isLongerJson(items, 100)).toBe(true);
   expect(reads).toBeLessThan(200);
+});
+
+test("a text is deeper than a limit when its value is, whatever its strings contain", () => {
+  const text = fc.oneof(fc.string(), fc.constantFrom('"', "\\", '\\"', "[[[[", "{]", '"['));
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 6 },
+      text,
+      fc.integer(),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(text, tie("value"), { maxKeys: 3 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(
+      value,
+      fc.integer({ min: 0, max: 8 }),
+      fc.constantFrom(0, 2),
+      (any, max, spaces) => {
+        const json = JSON.stringify(any, null, spaces);
+        expect(isDeeperText(json, max)).toBe(isDeeperJson(any, max));
+      },
+    ),
+  );
+});
+
+test("a deep text is rejected, other texts are parsed", () => {
+  const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+  expect(parseShallowJson(nested(8), 8)).toEqual(JSON.parse(nested(8)));
+  expect(() => parseShallowJson(nested(9), 8)).toThrow(/more than 8 levels deep/);
+  expect(() => parseShallowJson("[".repeat(2_000_000), 8)).toThrow(/more than 8 levels deep/);
+  expect(() => parseShallowJson('{"a', 8)).toThrow(SyntaxError);
 });

@@ -2,23 +2,23 @@ import * as zlib from "node:zlib";
 
 export type Encoding = "zstd" | "gzip";
 
-// Absent in builds of Node before 22.15.
+// Node before 22.15 does not have it.
 const hasZstd = typeof zlib.zstdCompressSync === "function";
 
-/** What this process can pack and unpack, best first. */
+/** The encodings that this process can pack and unpack, best first. */
 export const ENCODINGS: readonly Encoding[] = hasZstd ? ["zstd", "gzip"] : ["gzip"];
 
-/** The best one that both ends know; undefined: none. */
+/** The best encoding that both ends support; undefined: none. */
 export const commonEncoding = (theirs: readonly string[]): Encoding | undefined =>
   ENCODINGS.find((encoding) => theirs.includes(encoding));
 
-/** For small pieces, on the thread of the caller: about 100 MB a second, gzip half of that. */
+/** For small pieces, on the caller's thread: zstd packs about 100 MB a second, gzip half of that. */
 export function pack(encoding: Encoding, bytes: Uint8Array): Buffer {
   if (encoding === "zstd") return zlib.zstdCompressSync(bytes);
   return zlib.gzipSync(bytes, { level: 1 });
 }
 
-/** Throws when the bytes are no such, or unpack to more than `bytesMax`. */
+/** Throws when the bytes are not of this encoding, or unpack to more than `bytesMax`. */
 export function unpack(encoding: string, bytes: Uint8Array, bytesMax: number): Uint8Array {
   const most = { maxOutputLength: bytesMax };
   if (encoding === "") return bytes;

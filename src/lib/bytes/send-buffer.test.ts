@@ -7,7 +7,7 @@ import { boundSendBuffer } from "./send-buffer.ts";
 const PART = Buffer.alloc(64 * 1024);
 const PARTS = 320;
 
-/** How many of 20 MiB the kernel takes for a peer that reads nothing. */
+/** How many of 20 MiB the kernel accepts for a peer that reads nothing. */
 async function takenUnread(prepare: (socket: Socket) => void): Promise<number> {
   let taken = 0;
   let accepted: Socket | undefined;
@@ -36,17 +36,17 @@ async function takenUnread(prepare: (socket: Socket) => void): Promise<number> {
 }
 
 test.runIf(process.platform === "linux")(
-  "a peer that does not read holds a bounded buffer",
+  "the buffer for a peer that does not read is bounded",
   async () => {
     const bounded = await takenUnread((socket) => {
       expect(boundSendBuffer(socket, 64 * 1024)).toBe(true);
     });
-    // Beside the sender's buffer there is the receiver's, which belongs to the peer.
+    // The bytes are in two buffers: the sender's, and the receiver's, which belongs to the peer.
     expect(bounded).toBeLessThan(1024 * 1024);
     expect(await takenUnread(() => undefined)).toBeGreaterThan(2 * bounded);
   },
 );
 
-test("a closed socket has none", () => {
+test("a closed socket has no buffer", () => {
   expect(boundSendBuffer({ destroyed: true }, 64 * 1024)).toBe(false);
 });

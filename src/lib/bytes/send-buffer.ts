@@ -1,6 +1,6 @@
 import type * as ffiModule from "node:ffi";
 
-/** A socket of node:net, with the handle that Node does not document. */
+/** A socket of node:net, with its undocumented handle. */
 interface HandledSocket {
   readonly destroyed: boolean;
   readonly _handle?: { readonly fd?: number } | null;
@@ -14,16 +14,16 @@ type SetOption = (
   bytes: number,
 ) => number;
 
-// Of Linux, on every processor that Node runs on.
+// Linux has the same numbers on every processor that Node runs on.
 const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 
 let setOption: SetOption | "unknown" | undefined = "unknown";
 
 /**
- * Bounds the bytes that the kernel buffers for a peer that does not read. By itself Linux buffers up
- * to 4 MB for each socket, and copying them costs the sender as much as if they were read. Node has
- * no call for it, so this is the C library's own. Returns whether it is done: not outside Linux.
+ * Bounds the bytes that the kernel buffers for a peer that does not read. By default Linux buffers up to 4 MB for each socket, and copying
+ * them costs the sender as much as if the peer read them. Node has no call for this, so this calls the C library. Returns whether it
+ * succeeded; false outside Linux.
  */
 export function boundSendBuffer(socket: HandledSocket, bytes: number): boolean {
   if (setOption === "unknown") setOption = findSetOption();
@@ -36,7 +36,7 @@ export function boundSendBuffer(socket: HandledSocket, bytes: number): boolean {
 
 function findSetOption(): SetOption | undefined {
   if (process.platform !== "linux") return undefined;
-  // Loaded by the first watch, not by every command; absent where Node was built without it.
+  // The first watch loads it, so that other commands do not. Absent where Node was built without it.
   const ffi = process.getBuiltinModule("node:ffi") as typeof ffiModule | undefined;
   const { functions } =
     ffi?.dlopen(null, {

@@ -15,7 +15,7 @@ interface Link {
   readonly roundTripMs: number;
 }
 
-/** A sender that always has more to send, over a link that carries one byte after the other. */
+/** A sender that always has more to send, over a link that carries bytes one after the other. */
 function carry(
   window: BulkWindow,
   { bytesPerSecond, roundTripMs }: Link,
@@ -36,16 +36,16 @@ function carry(
       const number = window.sent(bytes, nowMs);
       if (number !== undefined) returns.push({ atMs: freeAtMs + roundTripMs, number });
     }
-    // After a while the window must fit.
+    // By then the window must fit.
     if (nowMs - fromMs > forMs / 2) waitMsMax = Math.max(waitMsMax, freeAtMs - nowMs);
   }
-  // Whatever is still under way comes back before a test goes on.
+  // All marks under way come back before the test continues.
   for (const { atMs, number } of returns) window.returned(number, atMs);
   return { carried, waitMsMax };
 }
 
 describe("the window of a link", () => {
-  test("keeps any link busy, and small messages wait a moment only", () => {
+  test("keeps any link busy, and small messages wait only briefly", () => {
     const links = fc.record({
       bytesPerSecond: fc.integer({ min: 8_000, max: 700_000 }),
       roundTripMs: fc.integer({ min: 1, max: 800 }),
@@ -63,7 +63,7 @@ describe("the window of a link", () => {
     );
   });
 
-  test("follows a link that becomes slower, and one whose way becomes longer", () => {
+  test("follows a link that becomes slower, and one whose round trip becomes longer", () => {
     const window = new BulkWindow(LIMITS);
     carry(window, { bytesPerSecond: 1_000_000, roundTripMs: 20 }, 10_000);
     const thin = { bytesPerSecond: 32_000, roundTripMs: 20 };
@@ -82,7 +82,7 @@ describe("the window of a link", () => {
     });
   });
 
-  test("when it has no room a mark is under way, whatever comes back in whatever order", () => {
+  test("while the window is full a mark is under way, in whatever order marks come back", () => {
     const steps = fc.array(
       fc.record({ bytes: fc.nat(40_000), back: fc.nat(3), ms: fc.nat(2_000) }),
     );
@@ -106,7 +106,7 @@ describe("the window of a link", () => {
     );
   });
 
-  test("a mark that was never sent, or came back before, changes nothing", () => {
+  test("an unknown mark, or one that came back before, changes nothing", () => {
     const window = new BulkWindow(LIMITS);
     const number = window.sent(LIMITS.bytesStart, 0) ?? 0;
     window.returned(number + 1, 1);

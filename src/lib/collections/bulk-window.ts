@@ -2,29 +2,29 @@ export interface BulkWindowLimits {
   readonly bytesMin: number;
   readonly bytesStart: number;
   readonly bytesMax: number;
-  /** So long may something small wait behind what is under way. */
+  /** A small message may wait this long behind the bytes under way. */
   readonly queueMs: number;
-  /** After this time the shortest round trip is measured anew: routes change. */
+  /** After this time the window measures the shortest round trip again: routes change. */
   readonly roundTripMsMax: number;
 }
 
 interface Mark {
   readonly number: number;
   readonly sentAtMs: number;
-  /** Sent in all, up to this mark. */
+  /** Bytes sent in all, up to this mark. */
   readonly total: number;
-  /** Under way when it was sent. */
+  /** Bytes under way when the mark was sent. */
   readonly underWay: number;
   readonly wasFull: boolean;
 }
 
 /**
- * How many bytes may be under way on a link, so that it is busy and yet nothing small waits for long
- * behind them. The sender puts marks between its bytes, which the other end sends back: bytes in the
- * buffers of kernels and modems count as under way until then.
+ * How many bytes may be under way on a link, so that the link is busy and yet no small message waits long behind them. The sender puts
+ * marks between its bytes, and the other end sends the marks back: bytes in the buffers of kernels and modems count as under way until
+ * then.
  *
- * The window is what the link carries in its shortest round trip and `queueMs`. It grows by
- * half with each round trip while marks return in that time, and shrinks to fit when they take longer.
+ * The window is the number of bytes that the link carries in its shortest round trip and `queueMs`. It grows by half with each round trip
+ * while marks return in that time, and shrinks to fit when they take longer.
  */
 export class BulkWindow {
   readonly #limits: BulkWindowLimits;
@@ -36,7 +36,7 @@ export class BulkWindow {
   #lastMark = 0;
   #roundTripMs = Infinity;
   #roundTripAtMs = 0;
-  /** Nothing is sent until all marks are back: only an idle link shows its round trip. */
+  /** The sender sends nothing until all marks are back: only an idle link shows its round trip. */
   #isDraining = false;
   #isThin = false;
 
@@ -45,17 +45,17 @@ export class BulkWindow {
     this.#bytes = limits.bytesStart;
   }
 
-  /** Least for the part that measures the round trip: its own time on the link counts as a part of it. */
+  /** The part that measures the round trip is as small as possible: its own time on the link counts as part of the round trip. */
   get bytes(): number {
     return this.#isUnmeasured ? this.#limits.bytesMin : this.#bytes;
   }
 
-  /** The round trip is unknown, and no mark is under way that will show it. */
+  /** The round trip is unknown, and no mark under way will show it. */
   get #isUnmeasured(): boolean {
     return this.#roundTripMs === Infinity && this.#marks.length === 0;
   }
 
-  /** Whether the link has been the limit: there less bytes are worth some CPU. */
+  /** Whether the link has been the bottleneck: then sending fewer bytes is worth some CPU. */
   get isThin(): boolean {
     return this.#isThin;
   }
@@ -64,13 +64,13 @@ export class BulkWindow {
     return this.#total - this.#seen;
   }
 
-  /** Whether more may be sent now. If not, a mark is under way whose return makes room. */
+  /** Whether more may be sent now. If not, a mark is under way whose return opens the window. */
   get hasRoom(): boolean {
     if (this.#marks.length === 0) return true;
     return !this.#isDraining && this.underWay < this.bytes;
   }
 
-  /** Counts bytes that were sent. Returns the number of a mark that must be sent behind them, if any. */
+  /** Counts sent bytes. Returns the number of a mark that the caller must send after them, if any. */
   sent(bytes: number, nowMs: number): number | undefined {
     this.#total += bytes;
     const isDue = this.#total - this.#marked >= this.#bytes / 4 || this.underWay >= this.#bytes;
@@ -83,7 +83,7 @@ export class BulkWindow {
     return number;
   }
 
-  /** A mark came back, and with it all before it. Others than those under way change nothing. */
+  /** A mark came back, and with it all earlier ones. Marks that are not under way change nothing. */
   returned(number: number, nowMs: number): void {
     const at = this.#marks.findIndex((mark) => mark.number === number);
     const mark = this.#marks[at];
@@ -115,19 +115,19 @@ export class BulkWindow {
     }
   }
 
-  /** The least window has little in its way: when it is late all the same, the route may be longer. */
+  /** The smallest window has few bytes under way: when its marks are late all the same, the route may be longer. */
   get #measuredForMs(): number {
     const { bytesMin, roundTripMsMax } = this.#limits;
     return this.#bytes > bytesMin ? roundTripMsMax : roundTripMsMax / 3;
   }
 
-  /** By half at most: one late mark may be an accident. */
+  /** Shrinks by half at most: one late mark may be an accident. */
   #shrink(bytes: number): void {
     this.#bytes = Math.max(this.#limits.bytesMin, this.#bytes / 2, Math.min(this.#bytes, bytes));
     this.#isThin = true;
   }
 
-  /** Not beyond `bytesMax`: marks of a smaller window are in time while those of this one are late. */
+  /** Not beyond `bytesMax`: marks of a smaller window can be in time while those of this one are late. */
   #grow(bytes: number, bytesMax: number): void {
     const most = Math.min(this.#limits.bytesMax, bytesMax);
     this.#bytes = Math.max(this.#bytes, Math.min(most, this.#bytes + bytes));

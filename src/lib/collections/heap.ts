@@ -1,4 +1,4 @@
-/** A binary heap: the smallest by `before` first. */
+/** A binary heap: the smallest item by `before` comes first. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
@@ -37,7 +37,7 @@ export class Heap<T> {
     return top;
   }
 
-  /** Puts `item` at the top's place and moves it down to where it belongs. */
+  /** Replaces the top by `item` and moves it down to its position. */
   #sink(item: T): void {
     const items = this.#items;
     const count = items.length;

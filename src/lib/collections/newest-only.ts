@@ -1,6 +1,6 @@
-/** Stores one at a time, and of those that come meanwhile the newest: nobody floods the store. */
+/** Stores one value at a time; of the values that arrive meanwhile it stores only the newest, so that no sender floods the store. */
 export class NewestOnly<Value extends object> {
-  /** The newest, while one is being stored. */
+  /** The newest value, while another is being stored. */
   #toStore: Value | undefined = undefined;
 
   async put(value: Value, store: (value: Value) => Promise<unknown>): Promise<void> {

@@ -19,7 +19,7 @@ const step = fc.record({
   within: fc.tuple(amount, amount),
 });
 
-test("finds what a search through a sorted list finds, whatever comes and goes", () => {
+test("finds the same item as a search through a sorted list, after any insertions and removals", () => {
   const property = fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
     const tree = new OrderedTree<Item>({ before, amountsOf });
     const items = new Map<number, Item>();
@@ -47,7 +47,7 @@ test("finds what a search through a sorted list finds, whatever comes and goes",
   fc.assert(property, { numRuns: 300 });
 });
 
-test("a change and a search touch few of many items, also when those before are too large", () => {
+test("a change and a search visit few of many items, even when all items before the match are too large", () => {
   const work = { treeSteps: 0 };
   const tree = new OrderedTree<Item>({ before, amountsOf }, work);
   const items = Array.from({ length: 20_000 }, (_, at) => ({

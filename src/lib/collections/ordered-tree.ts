@@ -7,7 +7,7 @@ export interface TreeWork {
 
 interface TreeNode<T> {
   item: T;
-  /** Larger ones are nearer to the root. */
+  /** Nodes with larger priorities are nearer to the root. */
   readonly rank: number;
   /** The smallest amount of each dimension in this subtree. */
   readonly least: number[];
@@ -15,7 +15,7 @@ interface TreeNode<T> {
   right: TreeNode<T> | undefined;
 }
 
-/** What a tree is ordered by, and which amounts its searches compare. */
+/** The order of a tree, and the amounts that its searches compare. */
 export interface TreeOrder<T> {
   /** A total order. It must not change for an item while the item is in the tree. */
   readonly before: (a: T, b: T) => boolean;
@@ -46,12 +46,12 @@ export class OrderedTree<T> {
     return this.#size;
   }
 
-  /** Per dimension, over all items; empty when there are none. */
+  /** The smallest amount of each dimension over all items; empty when there are no items. */
   get least(): readonly number[] {
     return this.#root?.least ?? NONE;
   }
 
-  /** The first item of all. */
+  /** The first item in order. */
   get min(): T | undefined {
     let at = this.#root;
     while (at?.left !== undefined) at = at.left;
@@ -71,7 +71,7 @@ export class OrderedTree<T> {
     this.#size--;
   }
 
-  /** The other one takes its place: it requests the same, and may belong elsewhere. */
+  /** Replaces an item by one that requests the same but may belong elsewhere in the order. */
   replace(before: T, after: T): void {
     if (this.#root?.item === before && this.#size === 1) {
       this.#root.item = after;
@@ -142,7 +142,7 @@ export class OrderedTree<T> {
     return at;
   }
 
-  /** Those before the item, and the others. */
+  /** Splits a subtree: the items before `item`, and the others. */
   #split(at: TreeNode<T> | undefined, item: T): [TreeNode<T> | undefined, TreeNode<T> | undefined] {
     if (at === undefined) return [undefined, undefined];
     this.#work.treeSteps++;
@@ -183,7 +183,7 @@ export class OrderedTree<T> {
     }
   }
 
-  /** Xorshift: the shape of the tree follows from how often something was inserted. */
+  /** Xorshift: the shape of the tree depends only on the number of insertions. */
   #nextRank(): number {
     let seed = this.#seed;
     seed ^= seed << 13;

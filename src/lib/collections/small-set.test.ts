@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { SmallSet } from "./small-set.ts";
 
-test("does what a Set does, in the same order, however many items it has", () => {
+test("behaves like a Set, in the same order, however many items it has", () => {
   const step = fc.oneof(
     { weight: 8, arbitrary: fc.record({ kind: fc.constant("add"), item: fc.nat(30) }) },
     { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete"), item: fc.nat(30) }) },

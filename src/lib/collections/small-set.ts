@@ -1,9 +1,8 @@
 const FEW = 8;
 
 /**
- * A set that is mostly empty or small and changes often. A Set gets a new table whenever its last
- * item is deleted; this one is an array until it has more than a few items. Keeps the order in
- * which items came.
+ * A set that is mostly empty or small and changes often. A Set gets a new table whenever its last item is deleted; this one is an array
+ * until it has more than a few items. Iterates in the order of insertion.
  */
 export class SmallSet<T> {
   readonly #few: T[] = [];
@@ -13,7 +12,7 @@ export class SmallSet<T> {
     return this.#many?.size ?? this.#few.length;
   }
 
-  /** Nothing may be added or deleted while these are looked at. */
+  /** The caller must not add or delete items while it iterates. */
   get items(): Iterable<T> {
     return this.#many ?? this.#few;
   }
@@ -48,7 +47,7 @@ export class SmallSet<T> {
     if (at >= 0) this.#few.splice(at, 1);
   }
 
-  /** The `count` items that came first. */
+  /** The `count` oldest items. */
   deleteFirst(count: number): void {
     if (count >= this.size) return this.clear();
     if (this.#many === undefined) this.#few.splice(0, count);
@@ -64,7 +63,7 @@ export class SmallSet<T> {
     this.#emptyFew();
   }
 
-  /** An array whose length is set to 0 loses its memory, and the next item gets a new one. */
+  /** An array whose length is set to 0 loses its memory, and the next item allocates again. */
   #emptyFew(): void {
     while (this.#few.length > 0) this.#few.pop();
   }

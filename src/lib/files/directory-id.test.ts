@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-test("a directory stays the same when its content changes, and another one of its path is another", () => {
+test("a directory keeps its id when its content changes, and another directory at its path has another id", () => {
   const path = join(directory, "own");
   mkdirSync(path);
   const id = identifyDirectory(path);
@@ -23,7 +23,7 @@ test("a directory stays the same when its content changes, and another one of it
   expect(identifyDirectory(join(path, "file"))).toBeUndefined();
 });
 
-test("file systems are found by their device, whatever their number of bits", () => {
+test("finds file systems by their device number, of any number of bits", () => {
   const mounts = [
     "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw",
     "45 22 0:45 / /home rw - nfs4 files.example:/export/home rw,vers=4.2",

@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** File systems that several machines have under the same source. */
+/** File systems that several machines mount from the same source. */
 const SHARED =
   /^(?:nfs4?|cifs|smb3|lustre|gpfs|beegfs\w*|ceph|afs|orangefs|pvfs2|9p|virtiofs|fuse\.(?:ceph|glusterfs|sshfs|juicefs|lustre|beegfs))$/;
 
 /**
- * A text that is the same for the same directory, also when another machine looks at it through a shared
- * file system, and another one for a different directory of that path. On a file system of one machine it
- * names that machine; it survives a restart. Undefined: there is no such directory.
+ * A text that identifies a directory. It is the same when another machine sees the directory through a shared file system, and differs when
+ * another directory takes the path. On a local file system it names the machine; it survives a restart. Undefined: there is no such
+ * directory.
  */
 export function identifyDirectory(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -18,7 +18,7 @@ export function identifyDirectory(path: string): string | undefined {
   return `local ${machineId()} ${hostname()} ${stat.ino} ${stat.birthtimeNs}`;
 }
 
-/** Whether machines that share the file system have the directory under this identity, too. */
+/** Whether other machines that mount the file system see the directory under the same id. */
 export const isSharedDirectory = (id: string): boolean => id.startsWith("shared ");
 
 interface Mount {
@@ -43,7 +43,7 @@ function readMounts(): string {
   return readText("/proc/self/mountinfo") ?? "";
 }
 
-/** Containers may have none; then the kernel's id of this boot tells machines apart. */
+/** Containers may have none; then the kernel's boot id distinguishes machines. */
 function machineId(): string {
   const own = readText("/etc/machine-id")?.trim();
   if (own !== undefined && own !== "") return own;
@@ -54,6 +54,6 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return undefined; // not on this kind of machine
+    return undefined; // this operating system has none
   }
 }

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { packageRoot } from "./package-root.ts";
 
 /**
- * The folder of files that are served as they are. The build copies them into `dist/pages`; in a
- * checkout they are read where they come from, so that a change shows at once.
+ * The folder of static files. The build copies them into `dist/pages`; in a checkout the server reads the originals, so that a change shows
+ * at once.
  */
 export function pageFolder(name: "graphql" | "swagger-ui"): string {
   const root = packageRoot(import.meta.dirname);
@@ -12,13 +12,13 @@ export function pageFolder(name: "graphql" | "swagger-ui"): string {
   return existsSync(source) ? source : join(root, "dist", "pages", name);
 }
 
-/** Where the files of each page come from, below the root of a checkout. */
+/** The folder with the files of each page, below the root of a checkout. */
 export const PAGE_SOURCES = {
   graphql: "src/api/native/graphql/explorer",
   "swagger-ui": "node_modules/@fastify/swagger-ui/static",
 } as const;
 
-/** The files of swagger-ui that a page of ours uses. */
+/** The files of swagger-ui that our page uses. */
 export const SWAGGER_UI_FILES = {
   "swagger-ui.css": "text/css; charset=utf-8",
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",

@@ -1,7 +1,7 @@
 import { ByteBlocks } from "../bytes/byte-blocks.ts";
 import { tooLarge } from "./unpack.ts";
 
-// A gRPC message has a prefix: one byte for whether it is compressed, four for its length.
+// Each gRPC message has a prefix: one byte that says whether it is compressed, four for its length.
 const HEAD_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
 
@@ -13,7 +13,7 @@ export function frameMessage(message: Uint8Array, isPacked = false): Buffer {
   return frame;
 }
 
-/** The messages of whole frames that are not compressed, one after the other. */
+/** The messages of complete, uncompressed frames, in order. */
 export function* messagesOf(frames: Buffer): Generator<Buffer, void, undefined> {
   let at = 0;
   while (at < frames.length) {
@@ -23,15 +23,15 @@ export function* messagesOf(frames: Buffer): Generator<Buffer, void, undefined> 
   }
 }
 
-/** Puts messages together from the bytes of a stream, however these were cut. */
+/** Assembles messages from the bytes of a stream, however the stream is cut. */
 export class MessageReader {
-  /** Of one message. May be raised before the first byte is pushed. */
+  /** The limit of one message. The caller may raise it before it pushes the first byte. */
   bytesMax: number;
-  /** How many bytes the last message took on the wire. */
+  /** The size of the last message on the wire. */
   takenBytes = 0;
   /** Whether the last message is compressed. */
   isPacked = false;
-  /** The beginning of a message that is incomplete; then there is no `#fresh`. */
+  /** The beginning of an incomplete message; then `#fresh` is undefined. */
   readonly #begun = new ByteBlocks();
   #fresh: Buffer = EMPTY;
 
@@ -39,12 +39,12 @@ export class MessageReader {
     this.bytesMax = bytesMax;
   }
 
-  /** Whether a message has begun and not ended. */
+  /** Whether a message is incomplete. */
   get isInside(): boolean {
     return this.#size > 0;
   }
 
-  /** How many bytes the message that has begun takes, as far as that is known. */
+  /** The size of the incomplete message, as far as it is known. */
   get announced(): number {
     return this.#size < HEAD_BYTES ? this.#size : HEAD_BYTES + this.#head.readUInt32BE(1);
   }
@@ -58,7 +58,7 @@ export class MessageReader {
     this.#begun.append(chunk);
   }
 
-  /** Bytes that must be kept for later are copied out of the array that brought them. */
+  /** Copies bytes that must wait out of the array that brought them. */
   compact(): void {
     this.#begun.append(this.#fresh);
     this.#fresh = EMPTY;
@@ -69,7 +69,7 @@ export class MessageReader {
     this.#fresh = EMPTY;
   }
 
-  /** The next message that is complete, as it came. Throws AppError when it cannot be taken. */
+  /** The next complete message, unchanged. Throws AppError when the message is not acceptable. */
   next(): Buffer | undefined {
     if (this.#size < HEAD_BYTES) return undefined;
     const length = this.#head.readUInt32BE(1);

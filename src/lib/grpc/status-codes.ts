@@ -1,4 +1,4 @@
-/** The status codes of gRPC that Busbar sends or reads. */
+/** The gRPC status codes that Busbar sends or reads. */
 export const GRPC = {
   OK: 0,
   CANCELLED: 1,

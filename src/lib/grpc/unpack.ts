@@ -1,20 +1,25 @@
-import { promisify } from "node:util";
-import { gunzip, gunzipSync, inflate, inflateSync } from "node:zlib";
 import { AppError } from "../errors.ts";
 
-const FORMATS = new Map([
-  ["gzip", { atOnce: gunzipSync, later: promisify(gunzip) }],
-  ["deflate", { atOnce: inflateSync, later: promisify(inflate) }],
-]);
+let known: ReturnType<typeof formats> | undefined;
+
+/** An import would load all of it for every command, and few messages are packed. */
+function formats() {
+  const { gunzip, gunzipSync, inflate, inflateSync } = process.getBuiltinModule("node:zlib");
+  const { promisify } = process.getBuiltinModule("node:util");
+  return new Map([
+    ["gzip", { atOnce: gunzipSync, later: promisify(gunzip) }],
+    ["deflate", { atOnce: inflateSync, later: promisify(inflate) }],
+  ]);
+}
 
 export interface Packed {
   readonly bytes: Buffer;
   readonly encoding: string;
-  /** Of what comes out. */
+  /** The limit of the unpacked bytes. */
   readonly bytesMax: number;
 }
 
-/** Unpacks on this thread: only for small messages. Throws AppError. */
+/** Unpacks on this thread: for small messages only. Throws AppError. */
 export function unpackAtOnce({ bytes, encoding, bytesMax }: Packed): Buffer {
   const { atOnce } = unpackerOf(encoding);
   try {
@@ -24,14 +29,14 @@ export function unpackAtOnce({ bytes, encoding, bytesMax }: Packed): Buffer {
   }
 }
 
-/** How to unpack an encoding. Throws AppError. */
+/** The function that unpacks an encoding. Throws AppError. */
 export function unpackerOf(encoding: string) {
-  const format = FORMATS.get(encoding);
+  const format = (known ??= formats()).get(encoding);
   if (format !== undefined) return format;
-  throw new AppError("invalid_argument", `messages compressed as "${encoding}" are not taken`);
+  throw new AppError("invalid_argument", `messages compressed as "${encoding}" are not supported`);
 }
 
-/** Why a message could not be unpacked. */
+/** Why unpacking failed. */
 export const unpackRefusal = (cause: unknown, encoding: string, bytesMax: number): AppError =>
   cause instanceof RangeError
     ? tooLarge(bytesMax + 1, bytesMax)

@@ -14,7 +14,7 @@ export function isLongerText(text: string, max: number): boolean {
   return text.length > 2 * max || Array.from(text).length > max;
 }
 
-/** What is wrong with it, and what would be right. */
+/** What is wrong with the value, and what would be right. */
 function problemOf(value: unknown, rule: Rule): string | undefined {
   if (typeof value === "number") return problemOfNumber(value, rule);
   if (typeof value === "string") return problemOfText(value, rule);
@@ -65,7 +65,7 @@ const show = (value: string): string => JSON.stringify(value.slice(0, 40));
 
 const regexes = new Map<string, RegExp>();
 
-/** As JSON Schema understands patterns. */
+/** Matches patterns as JSON Schema does. */
 function regexOf(pattern: string): RegExp {
   const known = regexes.get(pattern) ?? new RegExp(pattern, "u");
   regexes.set(pattern, known);

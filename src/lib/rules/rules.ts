@@ -1,16 +1,13 @@
-/**
- * What a value must be, in the words of JSON Schema: checks use it and documents show it, so that no
- * limit is written twice.
- */
+/** The rule of a value, in the words of JSON Schema. Checks use it and documents show it, so that no limit is written twice. */
 export interface Rule {
-  /** What would be right, in words, for refusals: "the name of a signal, like SIGKILL". No document shows it. */
+  /** The right form in words, for error messages: "the name of a signal, like SIGKILL". No document shows it. */
   readonly hint?: string;
-  /** Of a list or map, which an empty one could stand for: a request must have it. */
+  /** For a list or map: a request must have the field, though an absent one could count as empty. */
   readonly required?: true;
-  /** Of a text that is JSON on the wire: what it is in JSON. */
+  /** For a text that holds JSON: the rule of that JSON. */
   readonly type?: "object" | "array";
   readonly const?: number;
-  /** One of these, beside the rest. */
+  /** The value follows one of these, as well as the other rules. */
   readonly anyOf?: readonly Rule[];
   readonly multipleOf?: number;
   readonly minimum?: number;
@@ -24,40 +21,40 @@ export interface Rule {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly examples?: readonly unknown[];
-  /** Of the first of what a list holds. */
+  /** The rule of the first item of a list. */
   readonly prefixItems?: readonly Rule[];
-  /** Of what a list holds. */
+  /** The rule of each item of a list. */
   readonly items?: Rule;
-  /** Of the keys of a map. */
+  /** The rule of the keys of a map. */
   readonly propertyNames?: Rule;
-  /** Of values of a map with these keys; `additionalProperties` holds for the others. */
+  /** The rules of the values under these keys of a map; `additionalProperties` holds for the others. */
   readonly properties?: Readonly<Record<string, Rule>>;
-  /** Of the values of a map. */
+  /** The rule of the values of a map. */
   readonly additionalProperties?: Rule;
 }
 
-/** Rules of a message: of its fields by name, and of fields that go or do not go together. */
+/** The rules of a message: of its fields by name, and of fields that go together or exclude each other. */
 export interface MessageRules {
   readonly fields: Readonly<Record<string, Rule>>;
-  /** Exactly one of these is given. */
+  /** Exactly one of these is set. */
   readonly exactlyOne?: readonly string[];
-  /** Or none of those, where one of these is given. */
+  /** Or none of those, where one of these is set. */
   readonly orNoneWith?: readonly string[];
-  /** Of each of these at most one is given. */
+  /** At most one of each group is set. */
   readonly atMostOne?: readonly (readonly string[])[];
-  /** The first is given only together with the others. */
+  /** The first is set only together with the others. */
   readonly together?: Readonly<Record<string, readonly string[]>>;
-  /** It has the form of one of these. */
+  /** The message has one of these forms. */
   readonly forms?: readonly Form[];
-  /** Answers may have what a request must not: groups of fields are not checked there. */
+  /** Groups of fields are not checked in answers: an answer may have fields that a request must not have. */
   readonly onlyInRequests?: true;
 }
 
-/** One of several forms of a message, told apart by the word in one of its fields. */
+/** One of several forms of a message; the word in one field says which. */
 export interface Form {
   readonly field: string;
   readonly words: readonly string[];
-  /** That the field may be absent in this form. */
+  /** The field may be absent in this form. */
   readonly isDefault?: true;
   readonly required: readonly string[];
   readonly forbidden: readonly string[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseYamlTree } from "./yaml-tree.ts";
 
-/** Texts that are no YAML, where, and what is said about them. */
+/** Texts with a mistake in their YAML, where it is, and the message about it. */
 const cases: readonly (readonly [string, string, string, string])[] = [
   ["an open list", "name: a\ncommand: [true\nenv: {A: b}\n", "3:1", 'a "[" above is not closed'],
   ["an open map", "env: {A: b\nname: a\n", "2:1", 'a "{" above is not closed'],
@@ -19,7 +19,7 @@ const cases: readonly (readonly [string, string, string, string])[] = [
 ];
 
 for (const [what, text, at, words] of cases) {
-  test(`${what} is told in plain words`, () => {
+  test(`${what} is reported in plain words`, () => {
     const parsed = parseYamlTree(text, { charsMax: 1_000, depthMax: 10, valuesMax: 100 });
     if (parsed.kind !== "broken") throw new Error("was read");
     expect(`${parsed.at.line}:${parsed.at.column}: ${parsed.message}`).toContain(`${at}: `);

@@ -1,4 +1,4 @@
-/** What the library says of a broken text, in words for people who do not know YAML's grammar. */
+/** The library's message about an invalid text, in words for people who do not know YAML's grammar. */
 export function plainWords(message: string): string {
   for (const [pattern, words] of WORDS) {
     const found = pattern.exec(message);
@@ -9,7 +9,7 @@ export function plainWords(message: string): string {
 
 const kindOf = (name: string): string => KINDS[name] ?? `"${name}"`;
 
-/** The library's names of pieces of a text. */
+/** The library's names for parts of a text. */
 const KINDS: Readonly<Record<string, string>> = {
   "flow-seq-start": '"["',
   "flow-seq-end": '"]"',
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "flow collection": "a list or map in brackets",
 };
 
-/** The first that fits counts. */
+/** The first match counts. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [
     /^Nested mappings are not allowed in compact/,

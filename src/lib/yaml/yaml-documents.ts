@@ -18,18 +18,18 @@ import { NestingMeter } from "./yaml-nesting.ts";
 export interface YamlShape {
   readonly depthMax: number;
   readonly documentsMax: number;
-  /** Texts, numbers, lists and maps in all. */
+  /** Scalars, lists and maps in all. */
   readonly valuesMax: number;
 }
 
-/** A document of a text and what its aliases mean. */
+/** A document of a text and the values of its aliases. */
 export interface YamlDocument {
   readonly document: Document;
-  /** What each alias means: the last value above it with that name. */
+  /** The value of each alias: the last value above it with that name. */
   readonly meant: ReadonlyMap<Alias, Node>;
 }
 
-/** The documents of a text, or the first thing that is wrong with it and where. */
+/** The documents of a text, or the first problem of the text with its position. */
 export type YamlDocuments =
   | {
       readonly kind: "documents";
@@ -44,13 +44,12 @@ export type YamlDocuments =
     };
 
 /**
- * The documents of a YAML or JSON text; empty ones, as a trailing "---" leaves, are left out. The
- * cost is linear in the length of the text: see docs/design/documents.md for what the library would
- * do otherwise.
+ * The documents of a YAML or JSON text; empty ones, as a trailing "---" leaves, are left out. The cost is linear in the length of the text:
+ * see docs/design/documents.md for the costs of the library alone.
  */
 export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocuments {
   const lines = new LineCounter();
-  // The library makes an error of each mistake; where it was made is of no interest.
+  // The library makes an Error of each mistake; its stack is of no use.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -68,7 +67,7 @@ export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocument
     if (error instanceof Refused) {
       return { kind: "broken", offset: error.offset, message: error.message, lines };
     }
-    // The library reports what is wrong with a text as data, and throws only when the stack ends.
+    // The library reports problems of a text as data. It throws only when the stack overflows.
     if (!(error instanceof RangeError)) throw error;
     return { kind: "broken", offset: 0, message: tooDeep(shape.depthMax), lines };
   } finally {
@@ -76,7 +75,7 @@ export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocument
   }
 }
 
-/** Never leaves this file. */
+/** Thrown and caught in this file only. */
 class Refused extends Error {
   readonly offset: number;
 
@@ -93,16 +92,15 @@ const LEXEMES_PER_VALUE = 8;
 const DIRECTIVES_MAX = 100;
 
 /**
- * Drives the library's lexer, parser and composer lexeme by lexeme, so that each bound is checked
- * before the next step costs anything. Blank lines and lines of comments never reach the parser: it
- * would look at all of them again for each that follows.
+ * Drives the library's lexer, parser and composer lexeme by lexeme, so that each bound is checked before the next step costs anything.
+ * Blank lines and comment lines never reach the parser: it would read all of them again for each line that follows.
  */
 function* compose(text: string, shape: YamlShape, lines: LineCounter): Generator<Document> {
   const composer = new Composer({ uniqueKeys: false, resolveKnownTags: false });
   const parser = new Parser(lines.addNewLine);
   const meter = new Meter(shape);
   lines.addNewLine(0);
-  /** The beginning of a line of which it is not known yet whether it holds anything. */
+  /** The beginning of a line that may turn out to be blank. */
   let blanks = "";
   let isComment = false;
   for (const lexeme of new Lexer().lex(text)) {
@@ -140,12 +138,12 @@ function* feed(parser: Parser, composer: Composer, lexeme: string): Generator<Do
 const isLineEnd = (lexeme: string): boolean => lexeme === "\n" || lexeme === "\r\n";
 const isBlank = (lexeme: string): boolean => lexeme.startsWith(" ") || lexeme.startsWith("\t");
 
-/** The lexer's mark that the next lexeme is text, whatever it looks like. */
+/** The lexer's mark that the next lexeme is text, whatever its characters are. */
 const SCALAR = "\u001f";
-/** Its mark that a document begins. */
+/** The lexer's mark that a document begins. */
 const DOCUMENT = "\u0002";
 
-/** Counts what a text holds while it is taken apart, and stops at the first that is too much. */
+/** Counts values while the text is parsed, and stops at the first one beyond a limit. */
 class Meter {
   /** Whether the next lexeme is text. */
   isText = false;
@@ -162,7 +160,7 @@ class Meter {
     this.#shape = shape;
   }
 
-  /** `blanks`: how many stand before it, at the beginning of its line. */
+  /** `blanks`: the number of blanks before it, at the beginning of its line. */
   read(lexeme: string, blanks: number, offset: number): void {
     const { valuesMax } = this.#shape;
     if (++this.#lexemes > LEXEMES_PER_VALUE * (valuesMax + 1)) {
@@ -172,7 +170,7 @@ class Meter {
     if (!this.isText) this.#readMark(lexeme, offset);
     else {
       this.isText = false;
-      // Of a text of several lines the last one counts; an empty one changes nothing.
+      // For a text of several lines, the last line counts; an empty one changes nothing.
       if (lexeme !== "") this.isAtLineStart = lexeme.endsWith("\n");
     }
     if (isMark(lexeme)) return;
@@ -199,7 +197,7 @@ class Meter {
       const depth = this.#nesting.read(lexeme, this.#column, isValue);
       if (depth > depthMax) throw new Refused(offset, tooDeep(depthMax));
     }
-    // A mark of text says nothing of the line: the text itself does.
+    // A mark of text does not show what the line holds: the text itself does.
     if (!isMark(lexeme)) this.isAtLineStart = isLineEnd(lexeme);
   }
 }
@@ -211,7 +209,7 @@ const VALUE_STARTS: ReadonlySet<string> = new Set(['"', "'", "*", "[", "{"]);
 const isEmpty = ({ contents }: Document): boolean =>
   contents === null || (isScalar(contents) && contents.value === null);
 
-/** One walk over a document: what its aliases mean, and that no map has a key twice. */
+/** One walk over a document: resolves its aliases, and rejects duplicate keys of a map. */
 function indexOf(document: Document): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
   const meant = new Map<Alias, Node>();
@@ -251,7 +249,7 @@ function indexOf(document: Document): ReadonlyMap<Alias, Node> {
   return meant;
 }
 
-/** Messages quote what they do not understand, however long it is. */
+/** The library's messages quote text that it does not understand, however long it is. */
 const MESSAGE_CHARS_MAX = 300;
 
 const firstLine = (text: string): string =>

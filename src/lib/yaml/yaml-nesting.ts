@@ -1,14 +1,14 @@
 /**
- * How deep a text of YAML is nested, told by its lexemes and their columns alone, before anything is
- * built: the parser would work for half a minute on a file of nothing but brackets. May tell too
- * little where a list stands in the column of its key, never too much.
+ * Estimates how deep a YAML text is nested, from its lexemes and their columns alone, before the parser builds anything: the parser would
+ * work for half a minute on a file of nothing but brackets. The estimate may be too small where a list begins in the column of its key,
+ * never too large.
  */
 export class NestingMeter {
-  /** Where each of the open blocks begins, from the outside in. */
+  /** The column where each open block begins, from the outside in. */
   readonly #columns: number[] = [];
   #brackets = 0;
 
-  /** The depth after one lexeme that is not blank. `isValue`: a text, an alias, or a mark of one. */
+  /** The depth after a lexeme that is not blank. `isValue`: the lexeme is a text, an alias, or a mark of one. */
   read(lexeme: string, column: number, isValue: boolean): number {
     const isOutside = this.#brackets === 0;
     const isLineStart = lexeme === ":" && column <= (this.#columns[0] ?? 0);

@@ -10,7 +10,7 @@ const valueOf = (text: string): unknown => {
   return parsed.kind === "tree" ? toPlain(parsed.tree) : parsed;
 };
 
-test("texts stay texts: there is no yes, no, y or n as in YAML 1.1", () => {
+test("yes, no, y and n are texts, unlike in YAML 1.1", () => {
   const text =
     "y: n\nyes: no\non: off\nt: true\nnumber: 1.5\nnothing:\nmode: 0x10\n1: one\n<<: two";
   expect(valueOf(text)).toEqual({
@@ -26,7 +26,7 @@ test("texts stay texts: there is no yes, no, y or n as in YAML 1.1", () => {
   });
 });
 
-test("a place is found by its path, or that of what would hold it", () => {
+test("finds the position of a path, or of the nearest value above it", () => {
   const parsed = parse("- a: 1\n  b:\n  - x\n  - y\n");
   if (parsed.kind === "broken") throw new Error(parsed.message);
   const at = (path: string): string => {
@@ -34,11 +34,11 @@ test("a place is found by its path, or that of what would hold it", () => {
     return `${line}:${column}`;
   };
   expect(["", "[0]", "[0].a", "[0].b[1]", "[0].c", "[7].a", "[0].a.z"].map(at)).toEqual(
-    ["1:1", "1:3", "1:6", "4:5", "1:3", "1:1", "1:6"], // what is not there is where it would be
+    ["1:1", "1:3", "1:6", "4:5", "1:3", "1:1", "1:6"], // a missing value is reported where it would be
   );
 });
 
-test("every value knows its place and how it was written", () => {
+test("every value has its position and its original text", () => {
   const parsed = parse("a:\n  - 1.20\n  - {b: 'x'}\n");
   expect(parsed).toEqual({
     kind: "tree",
@@ -73,7 +73,7 @@ test("every value knows its place and how it was written", () => {
   });
 });
 
-test("an alias stands for what it names, at the place where it is used", () => {
+test("an alias has the value that it names, at the position of the alias", () => {
   const parsed = parse("a: &x [1]\nb: *x");
   expect(parsed.kind === "tree" && parsed.tree.kind === "map" && parsed.tree.entries[1]).toEqual({
     key: "b",
@@ -92,14 +92,14 @@ test("an alias means the last value above with its name; many cost little", () =
   expect(valueOf(`- &x 1\n${"- *x\n".repeat(9_000)}`)).toHaveLength(9_001);
 });
 
-describe("what is wrong is told with its place", () => {
+describe("a problem is reported with its position", () => {
   const bomb = Array.from(
     { length: 20 },
     (_, level) => `a${level + 1}: &a${level + 1} [${`*a${level},`.repeat(10)}]\n`,
   ).join("");
   const cases: readonly [string, string, number, RegExp][] = [
     ["broken", "a: [x", 1, /./],
-    ["empty", "# nothing", 1, /has nothing in it/],
+    ["empty", "# nothing", 1, /is empty/],
     ["two documents", "a: 1\n---\nb: 1", 3, /a second document/],
     ["a key twice", "a: 1\na: 2", 2, /unique/],
     ["a key that is a list", "a: 1\n? [b]\n: 1", 2, /a key must be a text/],
@@ -126,7 +126,7 @@ describe("what is wrong is told with its place", () => {
   }
 });
 
-test("aliases of a long text stand for at most four times the text that may be sent", () => {
+test("aliases of a long text expand to at most four times the largest text that may be sent", () => {
   const small = { ...bounds, charsMax: 1_000 };
   const aliasesOf = (count: number): string => `- &a ${"x".repeat(500)}\n${"- *a\n".repeat(count)}`;
   expect(parseYamlTree(aliasesOf(7), small)).toMatchObject({ kind: "tree" }); // 8 × 500
@@ -137,7 +137,7 @@ test("aliases of a long text stand for at most four times the text that may be s
   });
 });
 
-test("JSON is read as JSON", () => {
+test("JSON is parsed as JSON", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (value) => {
       fc.pre(Object.keys(value).length > 0);
@@ -147,7 +147,7 @@ test("JSON is read as JSON", () => {
   );
 });
 
-test("nothing makes it throw", () => {
+test("no text makes it throw", () => {
   const piece = fc.constantFrom(
     ..."a: b,[]{}&*x!|>-? \n\t'\"#%".split(""),
     "- ",

@@ -1,19 +1,19 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Scalar } from "yaml";
 import { parseYamlDocuments, type YamlDocument } from "./yaml-documents.ts";
 
-/** Where something is written, both from 1. */
+/** A position in a text; both numbers count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** One value of a YAML or JSON text as plain data that knows where it is written. */
+/** One value of a YAML or JSON text as plain data, with its position. */
 export type YamlTree =
   | {
       readonly kind: "scalar";
       readonly at: Position;
       readonly value: string | number | boolean | null;
-      /** As it is written: 1.20 stays "1.20". */
+      /** The original text: 1.20 stays "1.20". */
       readonly source: string;
     }
   | { readonly kind: "list"; readonly at: Position; readonly items: readonly YamlTree[] }
@@ -21,23 +21,23 @@ export type YamlTree =
 
 export interface YamlEntry {
   readonly key: string;
-  /** Of the key. */
+  /** The position of the key. */
   readonly at: Position;
   readonly value: YamlTree;
 }
 
 export interface YamlBounds {
   readonly charsMax: number;
-  /** That hold something; undefined: one. */
+  /** The limit of documents that are not empty; undefined: one. */
   readonly documentsMax?: number;
   readonly depthMax: number;
-  /** Values in all, those that aliases stand for counted each time. */
+  /** The limit of values; the values of an alias count each time. */
   readonly valuesMax: number;
 }
 
-/** A text's tree, or the first thing that is wrong with the text and where. */
+/** The tree of a text, or the first problem of the text with its position. */
 export type ParsedTree = { readonly kind: "tree"; readonly tree: YamlTree } | BrokenYaml;
-/** The same of a text with several documents. */
+/** The same for a text with several documents. */
 export type ParsedTrees =
   | { readonly kind: "trees"; readonly trees: readonly YamlTree[] }
   | BrokenYaml;
@@ -51,13 +51,13 @@ interface BrokenYaml {
 const START: Position = { line: 1, column: 1 };
 
 /**
- * The one document of a text, by YAML 1.2 (of which JSON is a part): yes, no, y and n are texts. An
- * alias stands for what it names, at the place where it is used.
+ * The only document of a text, by YAML 1.2 (which includes JSON): yes, no, y and n are texts. An alias has the value that it names, at the
+ * position of the alias.
  */
 export const parseYamlTree = (text: string, bounds: YamlBounds): ParsedTree =>
   unlessBroken(() => ({ kind: "tree", tree: onlyOne(parse(text, bounds)) }));
 
-/** The documents of a text that hold something. Bounds of values and characters are for all of them. */
+/** The documents of a text that are not empty. The limits on values and characters hold for all of them together. */
 export const parseYamlTrees = (text: string, bounds: YamlBounds): ParsedTrees =>
   unlessBroken(() => ({ kind: "trees", trees: parse(text, bounds) }));
 
@@ -71,12 +71,12 @@ function unlessBroken<T>(parsed: () => T): T | BrokenYaml {
 }
 
 function onlyOne([first, second]: readonly YamlTree[]): YamlTree {
-  if (first === undefined) throw new Broken(START, "has nothing in it");
+  if (first === undefined) throw new Broken(START, "is empty");
   if (second !== undefined) throw new Broken(second.at, "a second document; give one at a time");
   return first;
 }
 
-/** The tree as plain data, without places. */
+/** The tree as plain data, without positions. */
 export function toPlain(tree: YamlTree): unknown {
   switch (tree.kind) {
     case "scalar":
@@ -88,7 +88,7 @@ export function toPlain(tree: YamlTree): unknown {
   }
 }
 
-/** Where the value at a path like "[0].steps[1].calc" is written, or else what holds it. */
+/** The position of the value at a path like "[0].steps[1].calc", or of the nearest value above it. */
 export function positionAt(tree: YamlTree, path: string): Position {
   let at = tree;
   for (const [, index, key] of path.matchAll(/\[(\d+)\]|\.([^.[\]]+)/g)) {
@@ -104,7 +104,7 @@ export function positionAt(tree: YamlTree, path: string): Position {
   return at.at;
 }
 
-/** Never leaves this file. */
+/** Thrown and caught in this file only. */
 class Broken extends Error {
   readonly at: Position;
 
@@ -126,9 +126,9 @@ function parse(text: string, bounds: YamlBounds): readonly YamlTree[] {
   return parsed.documents.map((document) => maker.document(document));
 }
 
-/** One that holds something, and some that are empty. */
+/** One document that is not empty, and some empty ones. */
 const DOCUMENTS_MAX = 10;
-/** What aliases stand for counted each time, a tree may hold so often the text it was made of. */
+/** With aliases expanded, a tree may hold so many times its text. */
 const CHARS_FACTOR = 4;
 
 function positionOf(lines: LineCounter, offset: number): Position {
@@ -136,7 +136,7 @@ function positionOf(lines: LineCounter, offset: number): Position {
   return line === 0 ? START : { line, column: col };
 }
 
-/** Guards the count of values: a few aliases of aliases could stand for a billion. */
+/** Guards the count of values: a few aliases of aliases could expand to a billion. */
 class TreeMaker {
   readonly #lines: LineCounter;
   readonly #bounds: YamlBounds;
@@ -154,7 +154,7 @@ class TreeMaker {
     return this.#make(document.contents, START, 0);
   }
 
-  /** `near`: where to point when the value itself has no place, as after "key:". */
+  /** `near`: the position to report when the value itself has none, as after "key:". */
   #make(node: unknown, near: Position, depth: number): YamlTree {
     const at = this.#at(node, near);
     this.#values += 1;
@@ -213,6 +213,6 @@ function scalar(value: unknown, source: string | undefined) {
   if (typeof value === "number" || typeof value === "boolean") {
     return { value, source: source ?? String(value) };
   }
-  // A text with a tag of its own, as of YAML 1.1, is a text here.
+  // A text with a tag of its own, as in YAML 1.1, is a text here.
   return { value: source ?? "", source: source ?? "" };
 }

@@ -91,7 +91,7 @@ test("rejects a client that sends more than its window, or with a gap, or after 
     offset += data.length;
   };
   while (offset < limits.attachWindowBytes) more();
-  expect(more).toThrow("bytes are under way: wait for seen");
+  expect(more).toThrow("bytes are unacknowledged: wait for seen");
   arrive(1, { case: "seen", value: data.length });
   more();
   expect(more).toThrow("wait for seen");

@@ -27,6 +27,7 @@ export interface OpenAttachment {
 }
 
 interface Client {
+  readonly run: RunRef;
   readonly listener: AttachListener;
   /** Undefined: the run is not connected yet. */
   window: AttachWindow | undefined;
@@ -59,7 +60,7 @@ export class AgentAttachments {
       throw new AppError("exhausted", text);
     }
     const number = ++this.#lastNumber;
-    const client: Client = { listener, window: undefined };
+    const client: Client = { run, listener, window: undefined };
     this.#clients.set(number, client);
     const start = { id: toRunId(run), outputOffset, ...(size && { size }) };
     this.#tell(number, { case: "start", value: start });
@@ -77,6 +78,10 @@ export class AgentAttachments {
         this.#tell(number, { case: "over", value: {} });
       },
     };
+  }
+
+  hasClient({ jobId, index }: Pick<RunRef, "jobId" | "index">): boolean {
+    return this.#clients.values().some(({ run }) => run.jobId === jobId && run.index === index);
   }
 
   /** Throws on messages that agents never send. */
@@ -100,7 +105,10 @@ export class AgentAttachments {
       case "start":
       case "size":
       case undefined:
-        throw invalid("attachment", `${String(message.case)} is not for servers`);
+        throw invalid(
+          "attachment",
+          `${String(message.case)} is a message for agents, not for servers`,
+        );
     }
   }
 

@@ -30,7 +30,7 @@ export function createAttachOperation({
     checkRule(query.outputOffset, "outputOffset", OFFSET_RULE);
     const { nodeId, run } = await loop.read((state) => findRun(state, query));
     if (open >= limits.attachStreamsMax) {
-      const text = `${open} clients are attached to tasks, which is the most; try again later`;
+      const text = `the limit of ${open} attached clients is reached; try again later`;
       throw new AppError("exhausted", text);
     }
     if (!sessions.isConnected(nodeId)) throw away(nodeId);
@@ -60,7 +60,7 @@ export function createAttachOperation({
 }
 
 const away = (nodeId: NodeId): AppError =>
-  new AppError("unavailable", `node ${nodeId} is not connected; its task goes on`);
+  new AppError("unavailable", `node ${nodeId} is not connected; its task continues`);
 
 function findRun(
   state: State,
@@ -69,7 +69,10 @@ function findRun(
   const { record, index } = requireTask(state, taskId);
   const { job } = record;
   if (job.spec.terms.attach === undefined) {
-    throw new AppError("conflict", `task ${taskId} takes no client: its job does not say attach`);
+    throw new AppError(
+      "conflict",
+      `task ${taskId} takes no client: its job was submitted without attach (busbar run --stdin or --pty)`,
+    );
   }
   const task = record.task(index);
   const current = task?.attempt ?? 0;
@@ -79,7 +82,7 @@ function findRun(
   const kind = task?.state.kind;
   const runs = kind === "running" || kind === "assigned" || kind === "stopping";
   if (task === undefined || !runs || !("nodeId" in task.state) || !task.state.nodeId) {
-    throw new AppError("conflict", `task ${taskId} does not run: it is ${kind ?? "pending"}`);
+    throw new AppError("conflict", `task ${taskId} is not running: it is ${kind ?? "pending"}`);
   }
   return { nodeId: task.state.nodeId, run: { jobId: job.id, index, attempt: current } };
 }

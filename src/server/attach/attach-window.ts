@@ -23,7 +23,7 @@ export class AttachWindow {
     if (offset !== this.#next) {
       throw invalid(
         "part.offset",
-        `must be ${this.#next}, where the part before ended, not ${offset}`,
+        `must be ${this.#next}, where the previous part ended, not ${offset}`,
       );
     }
     if (data.length > limits.attachPartBytesMax) {
@@ -32,7 +32,7 @@ export class AttachWindow {
     if (this.#next + data.length > this.#seen + limits.attachWindowBytes) {
       throw invalid(
         "part.data",
-        `more than ${limits.attachWindowBytes} bytes are under way: wait for seen`,
+        `more than ${limits.attachWindowBytes} bytes are unacknowledged: wait for seen`,
       );
     }
     this.#next += data.length;

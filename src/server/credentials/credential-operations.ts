@@ -54,7 +54,7 @@ export function createCredentialOperations({
     async rotateCredentials(caller, name, which) {
       const cluster = clusterId(name);
       if (!which.secret && !which.token)
-        throw invalid("secret", "rotate it, or the token, or both");
+        throw invalid("secret", "set secret, token or both to true");
       loop.peek((state) => requireCluster(state, cluster)); // before any work is done
       const secret = which.secret ? newSecret(random) : undefined;
       const token = which.token ? newSecret(random) : undefined;
@@ -100,7 +100,7 @@ function wantedOf({ registerSecret, globalToken, clusters = [] }: CredentialsInp
   const names = new Set<string>();
   for (const [at, { name, secret, token }] of clusters.entries()) {
     const field = `clusters[${at}]`;
-    if (names.has(name)) throw unprocessable(`${field}.name`, `${name} is given twice`);
+    if (names.has(name)) throw unprocessable(`${field}.name`, `${name} appears twice`);
     names.add(name);
     const cluster = clusterId(name);
     want({ kind: "cluster-secret", cluster }, secret, `${field}.secret`);

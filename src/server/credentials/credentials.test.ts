@@ -84,7 +84,7 @@ describe("a registered cluster", () => {
 
   test("keeps its secret when a second registration is rejected, and loses it when it is deleted", async () => {
     const { secret } = await register();
-    await expect(register()).rejects.toThrow("there is a cluster blue already");
+    await expect(register()).rejects.toThrow("cluster blue already");
     expect(await check(secretOf("blue"), secret)).toBe(true);
     await operations.deleteCluster("blue");
     expect(await check(secretOf("blue"), secret)).toBe(false);
@@ -122,7 +122,9 @@ describe("rotation", () => {
     const rotate = (name: string, isWanted: boolean) =>
       operations.rotateCredentials(name, { secret: isWanted, token: isWanted });
     await register();
-    await expect(rotate("blue", false)).rejects.toThrow("secret: rotate it, or the token, or both");
+    await expect(rotate("blue", false)).rejects.toThrow(
+      "secret: set secret, token or both to true",
+    );
     await expect(rotate("red", true)).rejects.toThrow("there is no cluster red");
   });
 });
@@ -153,7 +155,7 @@ describe("secrets that operators set", () => {
     { input: { clusters: [{ name: "red", token: "x" }] }, message: "there is no cluster red" },
     {
       input: { clusters: [{ name: "blue" }, { name: "blue" }] },
-      message: "clusters[1].name: blue is given twice",
+      message: "clusters[1].name: blue appears twice",
     },
   ];
   for (const { input, message } of wrong) {

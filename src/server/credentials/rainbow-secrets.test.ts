@@ -110,7 +110,7 @@ describe("secrets that operators set", () => {
 
   test("warns about a file that other users may read", async () => {
     await prepare({ secretFile: write("mine", "a", 0o644) });
-    expect(warned).toEqual(["others on this machine may read a secret; chmod 600 it"]);
+    expect(warned).toEqual(["other users of this machine can read this secret file; chmod 600 it"]);
   });
 
   const wrong: readonly [string, () => Partial<RainbowSecretSources>, string][] = [

@@ -9,7 +9,10 @@ export function readSecretFile(path: string, flag: string, logger: Logger): stri
   const text = readIfThere(path);
   if (text === undefined) throw new AppError("invalid_argument", `${flag}: there is no ${path}`);
   if ((statSync(path).mode & 0o077) !== 0) {
-    logger.warn({ file: path }, "others on this machine may read a secret; chmod 600 it");
+    logger.warn(
+      { file: path },
+      "other users of this machine can read this secret file; chmod 600 it",
+    );
   }
   return checkRule(text.trim(), flag, SECRET_RULE);
 }

@@ -54,7 +54,7 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Whether the promise is settled already. */
+/** Whether the promise is settled. */
 async function isDone(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const note = (): void => void (isSettled = true);
@@ -64,6 +64,20 @@ async function isDone(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("control loop", () => {
+  test("a commit says whether it replaced rows of its own that clients can watch", async () => {
+    const { loop, submit, gates, commits } = aLoop();
+    const putGroup = (weight: number) =>
+      loop.submit({ kind: "put-group", id: groupId("a"), weight, by: "test" });
+    const rounds = [() => [submit(), submit()], () => [putGroup(2), putGroup(3)], () => [submit()]];
+    for (const round of rounds) {
+      const answers = round();
+      await settle();
+      gates.shift()?.open();
+      await Promise.all(answers);
+    }
+    expect(commits.map(({ hasReplaced }) => hasReplaced)).toEqual([false, true, false]);
+  });
+
   test("nothing leaves before it is durable: no answer, no commit, no read", async () => {
     const { loop, submit, gates, commits, disk } = aLoop();
     const answer = submit();

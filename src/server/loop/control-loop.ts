@@ -38,13 +38,11 @@ interface Waiting {
 }
 
 /**
- * The only writer. Decides commands in order, each against the newest state, applies its
- * changes at once, so that the next command (and the planner) see them, and collects them in the
- * open batch. One batch is flushed at a time; the next one fills meanwhile.
+ * The only writer. Decides commands in order, each against the newest state, applies its changes at once, so that the next command (and the
+ * planner) see them, and collects them in the open batch. One batch is flushed at a time; the next one fills meanwhile.
  *
- * Nothing leaves before it is durable: answers, commits (watchers, agents) and reads wait for the
- * revision they depend on. Memory may therefore be ahead of the disk. If a flush
- * fails, the process stops, and nobody has seen the lost changes.
+ * Nothing leaves before it is durable: answers, commits (watchers, agents) and reads wait for the revision they depend on. Memory may
+ * therefore be ahead of the disk. If a flush fails, the process stops, and no client has seen the lost changes.
  */
 export class ControlLoop {
   readonly #options: LoopOptions;
@@ -73,7 +71,7 @@ export class ControlLoop {
     this.#refusals = new Refusals(options.logger, this.metrics);
     this.#turns = new SliceTurns((run) => options.soon(run));
     // Only the store knows the revisions of removed rows; a job's revision may be beyond that of an old store.
-    options.state.goOnAfter(toRevision(options.store.revision()));
+    options.state.continueAfter(toRevision(options.store.revision()));
     this.#durable = options.state.revision;
     this.#open = openBatch(this.#durable);
   }
@@ -104,10 +102,10 @@ export class ControlLoop {
     if (this.#broken !== undefined) return this.#broken;
     if (this.#stopping) return new AppError("unavailable", "the server is stopping");
     if (this.#waiting.length - this.#head < limits.commandsQueuedMax) return undefined;
-    return new AppError("exhausted", "too many commands wait; try again later");
+    return new AppError("exhausted", "too many commands are queued; try again later");
   }
 
-  /** Reads the newest state; resolves when all that the answer shows is durable. */
+  /** Reads the newest state; resolves when everything that the answer shows is durable. */
   read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
     const isOpen = this.#open.changes.length > 0;
     return this.#readAfter(isOpen ? this.#open : this.#flushing.at(-1), look);
@@ -136,10 +134,9 @@ export class ControlLoop {
   }
 
   /**
-   * Reads in slices, so that commands and other readers have their turn in between: calls `look`
-   * until it reports that it has seen all. Resolves when everything that it saw is durable, with the
-   * revision of the first slice: a watch from that revision misses nothing, and may repeat changes that a
-   * later slice has seen.
+   * Reads in slices, so that commands and other readers have their turn in between: calls `look` until it returns that it is done. Resolves
+   * when everything that it saw is durable, with the revision of the first slice: a watch from that revision misses nothing, and may repeat
+   * changes that a later slice has seen.
    */
   readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
     let first: Revision | undefined;
@@ -215,7 +212,7 @@ export class ControlLoop {
       this.#takeAlong();
     } catch (cause) {
       // Thrown while applying: memory may be half changed. The decided changes are not stored.
-      this.#break("a mistake of ours was found while applying a change", cause);
+      this.#break("internal error while applying a change", cause);
       return;
     }
     this.#flush();
@@ -283,8 +280,8 @@ export class ControlLoop {
   }
 
   /**
-   * Releases and skips jobs whose dependencies are decided, judges nodes by the tasks that ended on them, and steps
-   * services towards their spec, up to a bound; returns whether that was all.
+   * Releases or skips jobs whose dependencies are decided, judges nodes by the tasks that ended on them, and steps services towards their
+   * spec, up to a bound; returns whether that was all.
    */
   #settleRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
@@ -377,7 +374,7 @@ export class ControlLoop {
 
   #break(what: string, cause: unknown): void {
     if (this.#broken !== undefined) return; // the batch before failed
-    const text = `${what}; the server stops, and a restart goes on from what is durable`;
+    const text = `${what}; the server stops, and a restart continues from the last durable change`;
     const error = new AppError("unavailable", text, { cause });
     this.#broken = error;
     this.#folder.close();

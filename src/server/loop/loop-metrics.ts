@@ -10,10 +10,10 @@ import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { TaskTimes, type TaskTimesSeries } from "./task-times.ts";
 
-/** A commit is a write to a disk that may be fast, busy or failing. */
+/** A commit writes to a disk that may be fast, busy or failing. */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 
-/** How long things took since the loop began. */
+/** Durations since the loop began. */
 export interface LoopTimes {
   readonly commits: Histogram;
   readonly tasks: readonly TaskTimesSeries[];
@@ -88,7 +88,10 @@ export class Refusals {
     }
     const task = formatTaskId(jobId, index, true);
     const reason = describeRefusal(refusal);
-    this.#logger.error({ task, reason, others: this.#unlogged }, "placement refused");
+    this.#logger.error(
+      { task, reason, others: this.#unlogged },
+      "a placement failed its last check; the task is placed again",
+    );
     this.#loggedAtMs = nowMs;
     this.#unlogged = 0;
   }

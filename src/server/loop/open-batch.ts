@@ -5,7 +5,7 @@ import type { Resources } from "../../core/model/resources.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import type { Change } from "../../core/state/change.ts";
 import { TABLES } from "../../core/state/tables/tables.ts";
-import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
+import type { RunTimes } from "../../core/scheduler/nodes/run-times.ts";
 import type { Progress } from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -28,6 +28,8 @@ export interface Commit {
   readonly statuses: ReadonlyMap<ClusterId, ClusterStatus>;
   /** The group of each job that it removed. */
   readonly removedFrom: ReadonlyMap<JobId, GroupId>;
+  /** Whether it replaced or removed a row that it had written itself, of a table that clients can watch. */
+  readonly hasReplaced: boolean;
 }
 
 /** Rows are never changed, so that holding them is a snapshot. */
@@ -45,7 +47,7 @@ export interface NodeLoad {
   /** Fetched ahead. */
   readonly held: number;
   /** How long tasks took there, if the caller asks for it. */
-  readonly pace?: Pace;
+  readonly runTimes?: RunTimes;
 }
 
 /** Changes decided and applied, on their way to the store. */
@@ -60,6 +62,8 @@ export interface OpenBatch {
   readonly loads: Map<NodeId, NodeLoad>;
   readonly statuses: Map<ClusterId, ClusterStatus>;
   readonly removedFrom: Map<JobId, GroupId>;
+  /** Known when its rows are encoded. */
+  hasReplaced: boolean;
   /** Rows of jobs as they are stored. */
   readonly jobTexts: Map<JobId, string>;
   /** Callbacks for when the batch is durable, or for the error that stops the loop. */
@@ -80,6 +84,7 @@ export const openBatch = (before: Revision): OpenBatch => ({
   loads: new Map(),
   statuses: new Map(),
   removedFrom: new Map(),
+  hasReplaced: false,
   jobTexts: new Map(),
   done: [],
 });
@@ -149,12 +154,16 @@ const isJobRow = (change: Change): change is Change & { table: "job"; row: Job }
   change.table === "job" && "row" in change;
 
 /** A batch must name each key once: leaves out rows that a later change of the batch replaced. */
-export function toWrites(state: State, { changes, revisions, jobTexts }: OpenBatch): RowWrite[] {
+export function toWrites(state: State, batch: OpenBatch): RowWrite[] {
+  const { changes, revisions, jobTexts } = batch;
   const writes: RowWrite[] = [];
   const removed = new Set<string>(); // a batch may add and remove a node twice
   for (let at = 0; at < changes.length; at++) {
     const change = changes[at] as Change;
-    if (!state.isNewest(change)) continue;
+    if (!state.isNewest(change)) {
+      if (TABLES.of(change).isWatched) batch.hasReplaced = true;
+      continue;
+    }
     const revision = revisions[at];
     TABLES.encode(change, (key, value) => {
       if (value === undefined) {

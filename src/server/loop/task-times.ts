@@ -129,7 +129,7 @@ function placedAt(state: TaskState): number | undefined {
 const startOf = (state: TaskState): number | undefined =>
   "assignedAtMs" in state && "startedAtMs" in state ? state.startedAtMs : undefined;
 
-/** The attempt that this change ends: for good, or to be followed by another. */
+/** The attempt that this change ends, for good or before another attempt. */
 function endOf(before: Task | undefined, after: Task): Ended | undefined {
   if ("endedAtMs" in after.state) return after.state;
   return before === undefined || after.past === before.past ? undefined : after.past.at(-1);

@@ -63,7 +63,7 @@ export class Ticker {
       },
       (error: unknown) => {
         this.#isTicking = false;
-        this.#logger.warn({ reason: describeChain(error) }, "tick refused");
+        this.#logger.warn({ reason: describeChain(error) }, "periodic work failed; trying again");
         this.#tryLater(nowMs + limits.tickRetryMs);
       },
     );

@@ -22,7 +22,10 @@ export class ClusterChanges {
   async run<Result>(id: ClusterId, change: () => Promise<Result>): Promise<Result> {
     const queue = this.#queues.get(id) ?? { waiting: 0, last: Promise.resolve() };
     if (queue.waiting >= limits.clusterChangesWaitingMax) {
-      throw new AppError("exhausted", `${queue.waiting} changes of cluster ${id} wait already`);
+      throw new AppError(
+        "exhausted",
+        `${queue.waiting} changes of cluster ${id} are queued already; try again later`,
+      );
     }
     this.#queues.set(id, queue);
     queue.waiting++;
@@ -97,7 +100,7 @@ function* prepareShapes(graph: Graph, subsystems: Subsystems): Generator<undefin
   if (shapes.length <= limits.graphShapesMax) return;
   throw unprocessable(
     "graph.edges",
-    `too irregular: at most ${limits.graphShapesMax} vertices of the cluster may differ from all ` +
+    `too many different vertices: at most ${limits.graphShapesMax} vertices of the cluster may differ from all ` +
       "others in type, size, what they contain or what they are linked to",
   );
 }

@@ -89,7 +89,7 @@ export function createClusterOperations({
   ): Promise<void> =>
     new Promise((resolve, reject) => {
       const register = async (): Promise<void> => {
-        if (!delivery.isAwaited) throw new AppError("unavailable", "the caller is gone");
+        if (!delivery.isAwaited) throw new AppError("unavailable", "the caller has disconnected");
         const answered = { hashes, isUnclaimed: true };
         await loop.submit({ ...command, credentials: answered, nowMs: clock.nowMs() });
         resolve();
@@ -243,11 +243,11 @@ function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<s
   const patch = new Map(Object.entries(values));
   for (const key of remove) {
     if (patch.has(key))
-      throw unprocessable("remove", `${JSON.stringify(key)} is given a value too`);
+      throw unprocessable("remove", `${JSON.stringify(key)} is set and removed in one request`);
     patch.set(key, null);
   }
   if (patch.size === 0 && counters === undefined) {
-    throw invalid("values", "at least one key, or counters, must be given");
+    throw invalid("values", "name at least one key to set or remove, or counters");
   }
   return Object.fromEntries(patch);
 }

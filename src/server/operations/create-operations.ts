@@ -11,7 +11,7 @@ import { createClusterOperations } from "./cluster-operations.ts";
 import type { ProgressBoard } from "../progress/progress-board.ts";
 import { createServiceOperations } from "../services/service-operations.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
-import { createHandedOperations } from "./pull-operations.ts";
+import { createPullOperations } from "./pull-operations.ts";
 import { createCredentialOperations } from "../credentials/credential-operations.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { createJobChangeOperations } from "./jobs/job-changes.ts";
@@ -47,7 +47,7 @@ export interface OperationContext {
   readonly backup: () => AsyncIterable<Uint8Array>;
 }
 
-/** All operations, for those who may ask for them. */
+/** Creates all operations, behind the checks of permissions. */
 export const createOperations = (context: OperationContext): OperationsAccess =>
   guardOperations(createAll(context), {
     submitterOf: (id) =>
@@ -68,7 +68,7 @@ function createAll(context: OperationContext): CallerOperations {
     ...createDoorRecordOperations(context),
     ...createServiceOperations(context),
     ...createClusterOperations(context),
-    ...createHandedOperations(context),
+    ...createPullOperations(context),
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (_caller, query, signal) => readOutput(context, query, signal),

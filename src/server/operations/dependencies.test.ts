@@ -21,7 +21,7 @@ const submit = (plane: TestPlane, ...specs: readonly JobSpecInput[]) =>
 const stateOf = async (plane: TestPlane, id: string): Promise<string> =>
   (await plane.operations.getJob(id)).state;
 
-test("a chain longer than one round settles is skipped to its end", async () => {
+test("a chain longer than one round is skipped to its end", async () => {
   const plane = await open();
   const count = 2 * limits.settlementsPerRoundMax + 7;
   await submit(plane, { name: "j0" });
@@ -57,13 +57,13 @@ test("explain shows the dependencies of a pending job, and those of a skipped on
   await plane.operations.cancelJob("1.1", "");
   expect(await plane.operations.explainJob("3")).toMatchObject({
     state: "skipped",
-    summary: "the job has ended: skipped (task 1.1 (a) was cancelled; it had to succeed)",
+    summary: "task 1.1 (a) was cancelled; it had to succeed",
     dependencies: [
       { jobId: "1.1", name: "a", state: "cancelled", met: false, impossible: true },
       { jobId: "2", name: "b", state: "pending", met: false, impossible: false },
     ],
   });
-  // Released, and waits for a node like any other; those that waited with it do not go before it.
+  // The released job waits for a node like any other; tasks that waited with it do not go before it.
   expect((await plane.operations.explainJob("4")).summary).toContain("no node has joined yet");
 });
 
@@ -74,13 +74,13 @@ test("tasks of jobs with open dependencies do not count as ahead of a queued job
   expect((await plane.operations.explainJob("3")).ahead).toBe(1);
 });
 
-test("the next server finds a verdict again that was known and not stored", async () => {
+test("the next server recomputes a decision that was known and not stored", async () => {
   const disk = new MemoryDisk();
   const first = await open(disk);
   await submit(first, { name: "a" }, { name: "b", dependsOn: [{ kind: "afternotok", on: ["a"] }] });
   await first.operations.cancelJob("1", "");
   await first.close();
-  // As if the server had died between the two: the row of the dependent as it was before.
+  // Simulates a server that died between the two: restores the dependent's earlier row.
   const key = "job/0000000002";
   const stored = disk.rows.get(key) ?? expect.fail("it is stored");
   const row = JSON.parse(stored.value) as object;

@@ -1,16 +1,20 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
-import { hasIndexes } from "../../core/model/job/job.ts";
+import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
 import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import { readJobOrder, TIME_RULE } from "../../core/state/jobs/job-order.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import { isEverPossible, isNothingKnown } from "../../core/state/decide/tasks/check-possible.ts";
+import {
+  isEverPossible,
+  isNothingRegistered,
+} from "../../core/state/decide/tasks/check-possible.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { describeTaken } from "../views/explain-taken.ts";
+import type { HasClient } from "../attach/explain-attached.ts";
 import { explainJob, queuedFor } from "../views/explain-job.ts";
 import { whyNotPlaced } from "../views/not-placed.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
@@ -28,8 +32,11 @@ type JobOperations = Pick<
 >;
 
 export function createJobOperations(context: OperationContext): JobOperations {
-  const { loop, clock, policy } = context;
-  const { queueReasons } = context.sessions;
+  const { loop, clock, policy, sessions } = context;
+  const { queueReasons } = sessions;
+  const hasClient: HasClient = (nodeId, { id: jobId }) =>
+    sessions.isConnected(nodeId) &&
+    sessions.sessionOf(nodeId).attachments.hasClient({ jobId, index: 0 });
   return {
     getJob: (_caller, id) =>
       loop.read((state) => {
@@ -85,7 +92,7 @@ export function createJobOperations(context: OperationContext): JobOperations {
 
     async assignShare(_caller, { jobId: job, node, wattSeconds }) {
       if (policy.isEnergyExternal !== true) {
-        const hint = "one outside does with --nexus-external-scheduler";
+        const hint = "start it with --nexus-external-scheduler for one of your own";
         throw new AppError(
           "permission_denied",
           `the server's own scheduler assigns shares; ${hint}`,
@@ -106,11 +113,15 @@ export function createJobOperations(context: OperationContext): JobOperations {
     async explainJob(_caller, id) {
       const queued = loop.peek((state) => queuedFor(state, requireJob(state, id)));
       if (queued !== undefined) await matchInSlices(loop, [queued.job.spec]);
-      const about = { queueReasons, nowMs: clock.nowMs() };
+      const about = { queueReasons, hasClient, nowMs: clock.nowMs() };
       return loop.read((state) => explainJob(state, requireJob(state, id), policy, about));
     },
   };
 }
+
+/** Why a job is pending for which no node is known yet. */
+export const nothingJoined = ({ energy }: JobSpec): string =>
+  energy === undefined ? "no node has joined yet" : "no node with power has joined yet";
 
 export function requireJob(state: State, id: string): JobRecord {
   const { jobId, index } = parseTaskId(id, "id");
@@ -167,13 +178,13 @@ function pendingReason(state: State, record: JobRecord): string | undefined {
   const { pending, waiting } = record.progress.counts;
   if (pending + waiting === 0) return describeTaken(record);
   const { spec } = record.job;
-  if (isNothingKnown(state, spec)) return "no node has joined yet";
+  if (isNothingRegistered(state, spec)) return nothingJoined(spec);
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
   if (!isEverPossible(state, spec)) return "no registered node or cluster can run this job";
   return spec.request === undefined
-    ? "no node has room for it now"
-    : "no node or cluster has room for it now";
+    ? "no node has enough free capacity now"
+    : "no node or cluster has enough free capacity now";
 }
 
 export function viewTask(

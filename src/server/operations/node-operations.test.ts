@@ -18,7 +18,7 @@ function aWorld(nodes: number): World {
   return world;
 }
 
-/** The list, counting how many of its nodes are read. */
+/** The list; it counts the nodes that are read. */
 function counting(list: readonly NodeRecord[]): {
   list: readonly NodeRecord[];
   reads: () => number;

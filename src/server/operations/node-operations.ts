@@ -185,11 +185,11 @@ const stateOf = ({ node, tasks, held }: NodeRecord): NodeStateName =>
 export const viewNode = (record: NodeRecord, facts?: NodeFacts): NodeView =>
   showNode(record.node, loadOf(record), record.revision, facts);
 
-const loadOf = ({ used, tasks, held, pace }: NodeRecord): NodeLoad => ({
+const loadOf = ({ used, tasks, held, runTimes }: NodeRecord): NodeLoad => ({
   used,
   tasks: tasks.size,
   held: held.size,
-  pace,
+  runTimes,
 });
 
 function requireNode(state: State, name: string): NodeRecord {

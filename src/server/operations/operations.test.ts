@@ -259,18 +259,16 @@ describe("jobs", () => {
     const running = await submit(plane);
     const waiting = await submit(plane);
     expect(await plane.operations.explainJob(hopeless)).toMatchObject({
-      summary: "1 task waits: no registered node can run one",
-      reasons: [{ reason: "too small: has 1 cpu, 10000 cpu asked", nodes: 1, never: true }],
+      summary: "1 task waits: no registered node can run it",
+      reasons: [{ reason: "too small: has 1 cpu, 10000 cpu requested", nodes: 1, never: true }],
     });
     expect(await plane.operations.explainJob(waiting)).toMatchObject({
-      summary: "1 task waits: 1 node could take one later",
+      summary: "1 task waits: 1 node could run it later",
       ahead: 1,
     });
     expect((await plane.operations.explainJob(running)).summary).toBe("every task is under way");
     await plane.operations.putGroup({ name: "default", runningTasksMax: 1 });
-    expect((await plane.operations.explainJob(waiting)).summary).toContain(
-      "as many tasks as it may",
-    );
+    expect((await plane.operations.explainJob(waiting)).summary).toContain("limit of");
   });
 
   test("an unsatisfiable job is rejected, or accepted with a warning when the caller allows it", async () => {
@@ -280,7 +278,7 @@ describe("jobs", () => {
     await expect(plane.operations.submitJobs([{ spec }])).rejects.toMatchObject({
       code: "unschedulable",
       field: "jobs[0]",
-      message: expect.stringContaining("10000 cpu asked") as string,
+      message: expect.stringContaining("10000 cpu requested") as string,
     });
     const allowed = { allowUnsatisfiable: true };
     const { jobs } = await plane.operations.submitJobs([{ spec }], allowed);

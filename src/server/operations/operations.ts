@@ -4,7 +4,7 @@ import type { ClusterOperations } from "./audiences/cluster-operations.ts";
 import type { ServiceOperations } from "./audiences/service-operations.ts";
 import type { DoorOperations } from "./audiences/door-operations.ts";
 import type { Principal } from "../../core/access/principal.ts";
-import type { AskedPart } from "../../core/jobspec/asked-parts.ts";
+import type { RequestedPart } from "../../core/jobspec/requested-parts.ts";
 import type { Jobspec } from "../../core/jobspec/model.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import type { WatchedName } from "../../core/state/tables/tables.ts";
@@ -228,7 +228,7 @@ export interface SatisfyQuery {
     | { readonly kind: "request"; readonly request: unknown }
     | {
         readonly kind: "parts";
-        readonly parts: readonly AskedPart[];
+        readonly parts: readonly RequestedPart[];
         readonly parameters: unknown;
       };
   /** Only pull clusters: all of them, or these, in this order of preference. */

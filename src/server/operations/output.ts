@@ -1,7 +1,7 @@
 import type { NodeId } from "../../core/model/ids.ts";
 import type { RunRef } from "../../core/state/command.ts";
 import type { State } from "../../core/state/state.ts";
-import { isEnded, type ToldOutput } from "../../core/model/job/task.ts";
+import { isEnded, type ReportedOutput } from "../../core/model/job/task.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Rule } from "../../lib/rules/rules.ts";
@@ -14,7 +14,7 @@ import type { OutputQuery } from "./operations.ts";
 type Source =
   | { readonly kind: "node"; readonly nodeId: NodeId; readonly run: RunRef }
   /** The output that the cluster reported: the end of the whole output. */
-  | { readonly kind: "told"; readonly output: ToldOutput };
+  | { readonly kind: "told"; readonly output: ReportedOutput };
 
 export const OFFSET_RULE = {
   minimum: 0,
@@ -122,7 +122,7 @@ function checkNotHanded(taskId: string, ran: object): void {
   if (!("cluster" in ran) || ("kind" in ran && ran.kind === "offered")) return;
   throw new AppError(
     "not_found",
-    `task ${taskId} was taken by cluster ${String(ran.cluster)}, which has told nothing of its output`,
+    `task ${taskId} was accepted by cluster ${String(ran.cluster)}, which has not reported its output`,
   );
 }
 

@@ -41,7 +41,7 @@ describe("tasks that a cluster runs by itself", () => {
     ]);
     expect(await operations.getJob("1")).toMatchObject({ state: "accepted" });
     expect(await operations.getTask("1")).toMatchObject({ state: "accepted", cluster: "blue" });
-    await expect(output(operations, "1")).rejects.toThrow("told nothing of its output");
+    await expect(output(operations, "1")).rejects.toThrow("has not reported its output");
     await operations.reportTasks("blue", [{ id: "1", state: "running" }]);
     expect(await operations.getJob("1")).toMatchObject({ state: "running" });
     const done = { id: "1", state: "succeeded", stdout: "hello\n" };
@@ -55,17 +55,17 @@ describe("tasks that a cluster runs by itself", () => {
     const operations = await blue(2);
     await operations.acceptTasks("blue", ["1"]);
     expect((await operations.getJob("2")).reason).toBe(
-      "offered to cluster blue, which has not taken it yet",
+      "offered to cluster blue, which has not accepted it yet",
     );
     expect((await operations.getJob("1")).reason).toBe(
-      "taken by cluster blue, which has told nothing of it yet",
+      "accepted by cluster blue, which has not reported on it yet",
     );
     expect(await operations.explainJob("1")).toMatchObject({
       state: "accepted",
-      summary: "1 task taken by cluster blue, which has told nothing of it yet",
+      summary: "1 task accepted by cluster blue, which has not reported on it yet",
     });
     expect(await operations.explainJob("2")).toMatchObject({
-      summary: "1 task offered to cluster blue, which has not taken it yet",
+      summary: "1 task offered to cluster blue, which has not accepted it yet",
       hints: [expect.stringContaining("cluster blue has no agent") as string],
     });
     await operations.reportTasks("blue", [{ id: "1", state: "running" }]);

@@ -1,6 +1,6 @@
 import { clusterId, formatTaskId, parseTaskId, type TaskRef } from "../../core/model/ids.ts";
 import type { Task } from "../../core/model/job/task.ts";
-import { checkProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
+import { checkProgress, type ReportedProgress } from "../../core/model/job/task-progress.ts";
 import type { RunEvent, TaskEvent } from "../../core/state/command.ts";
 import { requireCluster } from "../../core/state/decide/clusters.ts";
 import { whyKeptBack } from "../../core/state/decide/tasks/kept-back.ts";
@@ -18,10 +18,10 @@ import type { CallerOperations, TaskReportInput } from "./operations.ts";
 import { showSpec } from "../views/show.ts";
 import type { OfferedTaskView } from "../views/views.ts";
 
-type HandedOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "reportTasks">;
+type PullOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "reportTasks">;
 
 /** Pull clusters accept tasks, run them by themselves, and report them. */
-export function createHandedOperations({ loop, clock }: OperationContext): HandedOperations {
+export function createPullOperations({ loop, clock }: OperationContext): PullOperations {
   return {
     async listOffered(_caller, cluster, max = limits.offeredPageDefault, isWanted) {
       checkRule(max, "max", TASKS_AT_ONCE_RULE);
@@ -141,10 +141,10 @@ function toEvent(state: State, report: TaskReportInput, field: string, nowMs: nu
 function toProgress(
   { percent, message = "" }: TaskReportInput,
   field: string,
-): { readonly progress?: ToldProgress } {
+): { readonly progress?: ReportedProgress } {
   if (percent !== undefined) return { progress: checkProgress(percent, message, `${field}.`) };
   if (message === "") return {};
-  throw invalid(`${field}.message`, "says how far a task is, and needs percent beside it");
+  throw invalid(`${field}.message`, "describes progress, and needs percent beside it");
 }
 
 /** Checks the fields that `toRef` does not check. */

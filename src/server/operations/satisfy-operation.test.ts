@@ -110,7 +110,7 @@ describe("satisfy", () => {
   test("reports errors of a jobspec as all operations do", async () => {
     await expect(ask("version: 2\ntasks: []")).rejects.toMatchObject({ code: "unprocessable" });
     const local = "version: 1\nresources: {}\ntasks: [{ command: [a], local: true }]";
-    await expect(ask(local)).rejects.toThrow("jobspec: asks nothing of a cluster");
+    await expect(ask(local)).rejects.toThrow("jobspec: requests no cluster");
   });
 
   test("rejects a request with too many answers", async () => {

@@ -5,7 +5,11 @@ import { MatchTotal } from "../../core/graph/match/match-total.ts";
 import { Slicer } from "../../core/graph/match/match-work.ts";
 import type { ResourceRequest } from "../../core/graph/request/request.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
-import { askedParts, type AskedPart, parametersOf } from "../../core/jobspec/asked-parts.ts";
+import {
+  requestedParts,
+  type RequestedPart,
+  parametersOf,
+} from "../../core/jobspec/requested-parts.ts";
 import { checkHasStrategy, checkSelectSize } from "../../core/model/job/select-reader.ts";
 import {
   chooseForAll,
@@ -18,7 +22,7 @@ import {
   type ClusterAnswer,
   pullingAnswers,
   satisfyChoice,
-  satisfyNothing,
+  satisfyEmptyRequest,
 } from "../../core/scheduler/explain/satisfy.ts";
 import { clusterId } from "../../core/model/ids.ts";
 import type { Dropped, Select } from "../../core/select/strategy.ts";
@@ -34,7 +38,7 @@ import type { ClusterAnswerView, SatisfyView, SelectionView } from "../views/sat
 
 /** The request, read and checked. */
 interface Asked {
-  readonly parts: readonly AskedPart[];
+  readonly parts: readonly RequestedPart[];
   readonly choosing: Choosing | undefined;
   readonly pulling: SatisfyQuery["pulling"];
 }
@@ -100,46 +104,47 @@ const show = (answers: readonly ClusterAnswer[]): readonly ShownAnswer[] =>
  * doors repeat the same request for each of many jobs.
  */
 class PullingAnswers {
-  readonly #known = new WeakMap<
-    readonly AskedPart[],
-    { readonly version: string; readonly parts: readonly Known[] }
-  >();
+  readonly #known = new WeakMap<readonly RequestedPart[], KnownAnswers>();
 
   *of(
     state: State,
-    parts: readonly AskedPart[],
+    parts: readonly RequestedPart[],
     names: readonly string[] | undefined,
-  ): Generator<undefined, Answered[]> {
+  ): Generator<undefined, readonly Answered[]> {
     const version = answersVersion(state);
     let known = this.#known.get(parts);
     if (known?.version !== version) {
       const answers = yield* answerEach(state, parts, ({ resources }) =>
         pullingAnswers(state, resources),
       );
-      known = { version, parts: answers.map((one) => ({ ...one, byName: byName(one) })) };
+      known = { version, answers, byNames: new WeakMap() };
       this.#known.set(parts, known);
     }
-    return known.parts.map((part) => ({
-      name: part.name,
-      clusters: names === undefined ? part.clusters : named(part, names),
-    }));
+    return names === undefined ? known.answers : narrowed(known, names);
   }
 }
 
-interface Known extends Answered {
-  readonly byName: ReadonlyMap<string, ShownAnswer>;
+interface KnownAnswers {
+  readonly version: string;
+  readonly answers: readonly Answered[];
+  /** The same for some clusters: a caller's list is the same object from job to job. */
+  readonly byNames: WeakMap<readonly string[], readonly Answered[]>;
 }
 
-const byName = ({ clusters }: Answered): ReadonlyMap<string, ShownAnswer> =>
-  new Map(clusters.map((answer) => [answer.cluster, answer]));
+function narrowed({ answers, byNames }: KnownAnswers, names: readonly string[]) {
+  const found = byNames.get(names) ?? answers.map((one) => named(one, names));
+  byNames.set(names, found);
+  return found;
+}
 
-function named({ byName: known }: Known, names: readonly string[]): readonly ShownAnswer[] {
+function named({ name: part, clusters }: Answered, names: readonly string[]): Answered {
+  const known = new Map<string, ShownAnswer>(clusters.map((answer) => [answer.cluster, answer]));
   const found: ShownAnswer[] = [];
   for (const name of names) {
     const answer = known.get(name);
     if (answer !== undefined) found.push(answer);
   }
-  return found;
+  return { name: part, clusters: found };
 }
 
 async function readQuery(
@@ -158,9 +163,9 @@ async function readQuery(
   }
   const given = ask.jobspec;
   const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
-  const parts = askedParts(jobspec);
+  const parts = requestedParts(jobspec);
   if (parts.length === 0) {
-    throw unprocessable("jobspec", "asks nothing of a cluster: all of its tasks are local");
+    throw unprocessable("jobspec", "requests no cluster: all of its tasks are local");
   }
   return { parts, choosing: choosing(parametersOf(jobspec)), pulling };
 }
@@ -194,25 +199,25 @@ function* answer(
   const tasks = yield* answerAll(state, parts, pulling, known);
   const ofEach = tasks.map(({ clusters }) => clusters);
   const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
-  const ever = inAll(ofEach, (one) => one.ever);
+  const { ever, now } = inAllParts(tasks);
   const oneAfterOther =
     pulling === undefined && parts.length > 1 ? yield* notAtOnce(state, parts, ever) : [];
   return {
     ever,
-    now: inAll(ofEach, ({ now }) => now),
+    now,
     tasks,
     oneAfterOther,
     ...(chosen === undefined ? {} : { selection: toSelectionView(chosen) }),
   };
 }
 
-function checkCount(state: State, parts: readonly AskedPart[]): void {
+function checkCount(state: State, parts: readonly RequestedPart[]): void {
   const answers = parts.length * state.clusters.rows.size;
   if (answers > limits.satisfyAnswersMax) {
     throw new AppError(
       "exhausted",
       `${parts.length} tasks and ${state.clusters.rows.size} clusters are more than ` +
-        `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
+        `${limits.satisfyAnswersMax} answers; send fewer tasks at once`,
     );
   }
 }
@@ -220,7 +225,7 @@ function checkCount(state: State, parts: readonly AskedPart[]): void {
 /** The results of pull clusters, and the version of the clusters that the first slice saw. */
 function* answerPulling(
   state: State,
-  parts: readonly AskedPart[],
+  parts: readonly RequestedPart[],
   names: readonly string[],
   known: PullingAnswers,
 ): Generator<undefined, { readonly tasks: readonly Answered[]; readonly version: string }> {
@@ -231,12 +236,12 @@ function* answerPulling(
 
 function* answerAll(
   state: State,
-  parts: readonly AskedPart[],
+  parts: readonly RequestedPart[],
   pulling: Asked["pulling"],
   known: PullingAnswers,
 ): Generator<undefined, readonly Answered[]> {
   if (parts.length === 0) {
-    return [{ name: "anything", clusters: show(satisfyNothing(state, pulling?.names)) }];
+    return [{ name: "anything", clusters: show(satisfyEmptyRequest(state, pulling?.names)) }];
   }
   if (pulling !== undefined) return yield* known.of(state, parts, pulling.names);
   return yield* answerEach(
@@ -249,8 +254,8 @@ function* answerAll(
 /** Matches tasks with equal requests once. */
 function* answerEach(
   state: State,
-  parts: readonly AskedPart[],
-  answerPart: (part: AskedPart) => readonly ClusterAnswer[],
+  parts: readonly RequestedPart[],
+  answerPart: (part: RequestedPart) => readonly ClusterAnswer[],
 ): Generator<undefined, readonly Answered[]> {
   const total = new MatchTotal();
   const slicer = new Slicer();
@@ -261,7 +266,7 @@ function* answerEach(
     let clusters = known.get(key);
     if (clusters === undefined) {
       const { compiled } = graphRequest(part.resources, "resources");
-      yield* state.clusters.graphs.learn(compiled, total, { reasons: true, slicer });
+      yield* state.clusters.graphs.matchAll(compiled, total, { reasons: true, slicer });
       clusters = yield* slicer.next(() => total.count(() => show(answerPart(part))));
       known.set(key, clusters);
     }
@@ -273,7 +278,7 @@ function* answerEach(
 /** Those of the pull clusters that could run each part, but not all parts at the same time. */
 function* notAtOnce(
   state: State,
-  parts: readonly AskedPart[],
+  parts: readonly RequestedPart[],
   names: readonly string[],
 ): Generator<undefined, readonly string[]> {
   const isPulling = (name: string): boolean =>
@@ -281,13 +286,13 @@ function* notAtOnce(
   const pulling = names.filter(isPulling);
   if (pulling.length === 0) return [];
   const trees = parts.flatMap(({ resources }) => resources[0] ?? []);
-  // More than the limit of one request: no cluster would run all of them at once.
+  // More than the limit of one request: no cluster runs all of them at once.
   if (sizeOf(trees) > limits.requestVerticesMax) return pulling;
   const together = [trees];
   const total = new MatchTotal();
   const slicer = new Slicer();
   const { compiled } = graphRequest(together, "resources");
-  yield* state.clusters.graphs.learn(compiled, total, { reasons: false, slicer });
+  yield* state.clusters.graphs.matchAll(compiled, total, { reasons: false, slicer });
   const answers = yield* slicer.next(() => total.count(() => pullingAnswers(state, together)));
   const atOnce = new Set(answers.filter(({ ever }) => ever).map(({ cluster }) => String(cluster)));
   return pulling.filter((name) => !atOnce.has(name));
@@ -295,6 +300,23 @@ function* notAtOnce(
 
 const sizeOf = (trees: readonly ResourceRequest[]): number =>
   trees.reduce((sum, { with: inside }) => sum + 1 + sizeOf(inside), 0);
+
+interface InAllParts {
+  readonly ever: readonly string[];
+  readonly now: readonly string[];
+}
+
+const knownInAll = new WeakMap<readonly Answered[], InAllParts>();
+
+/** The clusters that could run each part. */
+function inAllParts(tasks: readonly Answered[]): InAllParts {
+  const before = knownInAll.get(tasks);
+  if (before !== undefined) return before;
+  const parts = tasks.map(({ clusters }) => clusters);
+  const found = { ever: inAll(parts, (one) => one.ever), now: inAll(parts, (one) => one.now) };
+  knownInAll.set(tasks, found);
+  return found;
+}
 
 function inAll(
   parts: readonly (readonly ShownAnswer[])[],

@@ -56,8 +56,8 @@ describe("a jobspec", () => {
       ["3", "report"],
     ]);
     expect(await states()).toEqual([
-      ["fit", "pending", 1, "offered to cluster blue, which has not taken it yet"],
-      ["each", "pending", 1, "offered to cluster blue, which has not taken it yet"],
+      ["fit", "pending", 1, "offered to cluster blue, which has not accepted it yet"],
+      ["each", "pending", 1, "offered to cluster blue, which has not accepted it yet"],
       ["report", "pending", 0, expect.stringContaining("waits for")],
     ]);
     expect((await operations.getJob("3")).spec).toMatchObject({
@@ -79,7 +79,7 @@ describe("a jobspec", () => {
     await register("small", 1);
     await expect(submit(WORKFLOW)).rejects.toMatchObject({
       code: "unschedulable",
-      message: expect.stringMatching(/^fit: .* cluster small: 1 node, 2 asked/) as string,
+      message: expect.stringMatching(/^fit: .* cluster small: 1 node, 2 requested/) as string,
       field: "fit",
     });
     expect(await states()).toEqual([]);
@@ -189,7 +189,7 @@ describe("trying", () => {
     expect(never).toMatchObject({
       possible: false,
       waiting: 1,
-      reasons: [{ reason: "too small: has 4 cpu, 5 cpu asked" }],
+      reasons: [{ reason: "too small: has 4 cpu, 5 cpu requested" }],
       cheapestChange: "ask for 4 cpu instead of 5 cpu: node w1 has that free",
     });
   });
@@ -206,7 +206,7 @@ test("the answer to a large submission does not delay a small one in the same co
     Array.from({ length: count }, () => ({ spec: { command: ["a"] } }));
   const order: string[] = [];
   const large = operations.submitJobs(jobs(limits.jobsPerSliceMax + 1), ALLOWED);
-  // The large one is checked in slices; this one comes when it is about to be decided.
+  // The server checks the large one in slices; this one arrives when the large one is about to be decided.
   await new Promise((resolve) => setImmediate(resolve));
   const small = operations.submitJobs(jobs(1), ALLOWED);
   const note =
@@ -235,22 +235,20 @@ describe("explaining", () => {
     const change = "ask for 4 cpu instead of 5 cpu: node w1 has that free";
     expect((await operations.explainJob("1")).cheapestChange).toBe(change);
     expect((await operations.explainJob("3")).cheapestChange).toBe(
-      `for job 1 (a), on which it depends: ${change}`,
+      `of job 1 (a), on which it depends: ${change}`,
     );
   });
 
   test("a job that waits for running tasks, or for its group, needs no change", async () => {
     const agent = await anObedientAgent(plane);
-    agent.onWork = undefined; // it runs and runs
+    agent.onWork = undefined; // it runs without end
     await operations.putGroup({ name: "default", runningTasksMax: 1 });
     await operations.submitJobs([
       { spec: { name: "a", command: ["a"] } },
       { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
       { spec: { name: "c", command: ["c"] } },
     ]);
-    expect((await operations.explainJob("2")).cheapestChange).toBe(
-      "none: it goes on when job 1 (a) does",
-    );
+    expect((await operations.explainJob("2")).cheapestChange).toBe("none: it waits for job 1 (a)");
     expect((await operations.explainJob("3")).cheapestChange).toBe(
       "none: it starts when a task of group default ends",
     );
@@ -267,7 +265,7 @@ describe("explaining", () => {
     };
     await operations.submitJobs([{ spec }]);
     expect(await operations.explainJob("1")).toMatchObject({
-      summary: "1 task waits: 1 cluster could take one later",
+      summary: "1 task waits: 1 cluster could run it later",
       clusters: [
         {
           cluster: "blue",
@@ -276,7 +274,7 @@ describe("explaining", () => {
           reasons: ["priority 1: nodes_free > 0: is false"],
         },
       ],
-      cheapestChange: "the state of cluster blue: priority 1: nodes_free > 0: is false",
+      cheapestChange: "another state of cluster blue: priority 1: nodes_free > 0: is false",
     });
     await operations.setClusterState({ cluster: "blue", values: { nodes_free: 1 } });
     expect(await operations.getTask("1")).toMatchObject({ state: "offered", cluster: "blue" });
@@ -292,7 +290,11 @@ describe("requests", () => {
       { request: [[{ type: "node" }]], resources: { cpu: 1 } },
       "jobs[0].request: give either resources or a request",
     ],
-    ["a kind", { placement: { kind: "pushing" } }, 'jobs[0].placement.kind: "pushing" is neither'],
+    [
+      "a kind",
+      { placement: { kind: "pushing" } },
+      'jobs[0].placement.kind: "pushing" is not one of',
+    ],
     ["a strategy", { select: { strategy: "cheapst" } }, "jobs[0].select: "],
     [
       "options",
@@ -300,7 +302,11 @@ describe("requests", () => {
       "jobs[0].select.options.priorities: must be a list",
     ],
     ["parameters", { select: { parameters: { a: [] } } }, "jobs[0].select.parameters.a: must be"],
-    ["options of no strategy", { select: { options: {} } }, "jobs[0].select.options: are those of"],
+    [
+      "options of no strategy",
+      { select: { options: {} } },
+      "jobs[0].select.options: belong to a strategy",
+    ],
   ];
   for (const [name, spec, message] of wrong) {
     test(`wrong ${name} are rejected with their place`, async () => {

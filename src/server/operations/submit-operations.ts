@@ -1,6 +1,6 @@
 import { readValues } from "../../core/graph/cluster-state.ts";
 import { MatchTotal } from "../../core/graph/match/match-total.ts";
-import { parametersOf } from "../../core/jobspec/asked-parts.ts";
+import { parametersOf } from "../../core/jobspec/requested-parts.ts";
 import { type IsSplit, toSubmissions } from "../../core/jobspec/write/to-submissions.ts";
 import type { ResourceChoice } from "../../core/graph/request/request.ts";
 import { clusterId, type JobId } from "../../core/model/ids.ts";
@@ -11,21 +11,22 @@ import { NO_RESOURCES } from "../../core/model/resources.ts";
 import { checkValue } from "../../core/model/texts.ts";
 import { isPossible } from "../../core/scheduler/explain/places.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
-import { type Trial, tryOut } from "../../core/scheduler/explain/trial.ts";
+import { type DryRun, dryRun } from "../../core/scheduler/explain/dry-run.ts";
 import type { CommandOf } from "../../core/state/command.ts";
 import type { Submission } from "../../core/state/submission.ts";
 import { decide } from "../../core/state/decide.ts";
 import {
   isEverPossible,
-  isNothingKnown,
+  isNothingRegistered,
   knownPossible,
-  learnPossible,
+  preparePossible,
 } from "../../core/state/decide/tasks/check-possible.ts";
 import type { State } from "../../core/state/state.ts";
 import { insideField, invalid, ofDocument, withField } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "../views/explain-job.ts";
+import { nothingJoined } from "./job-operations.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type {
@@ -55,7 +56,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     );
     const state = loop.peek(all);
     const isAdvice = allowUnsatisfiable === true;
-    await inSlices(learnPossible(state, submissions, { isAdvice }));
+    await inSlices(preparePossible(state, submissions, { isAdvice }));
     const answer = await loop.submit({
       kind: "submit-jobs",
       submissions,
@@ -100,7 +101,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
           loop,
           submissions.map(({ spec }) => spec),
         );
-        await inSlices(learnPossible(loop.peek(all), submissions));
+        await inSlices(preparePossible(loop.peek(all), submissions));
         const run = () => tryInSlices(command, context);
         return ask.kind === "jobs" ? run() : byTask(submissions, run);
       }),
@@ -259,9 +260,10 @@ function showSubmitted(
 function warningFor(state: State, spec: JobSpec): string | undefined {
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
-  if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
+  if (isNothingRegistered(state, spec))
+    return `${nothingJoined(spec)}; the job is queued until one does`;
   if (knownPossible(state, spec) !== false) return undefined;
-  return "no registered node or cluster can run this job now; see busbar explain";
+  return "no registered node or cluster can run this job; it is queued until one can (see busbar explain)";
 }
 
 /** Tries all jobs in one slice, because they are placed together, and explains each in its own. */
@@ -309,8 +311,8 @@ function tryAll(
   };
   // Jobs with dependencies do not start now: they take no capacity from the rest.
   const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
-  const trials = new Map<JobSpec, Trial>();
-  for (const [at, trial] of tryOut(state, free, policy, bounds).entries()) {
+  const trials = new Map<JobSpec, DryRun>();
+  for (const [at, trial] of dryRun(state, free, policy, bounds).entries()) {
     const spec = free[at];
     if (spec !== undefined) trials.set(spec, trial);
   }
@@ -327,9 +329,9 @@ function showTrial(
   {
     trial,
     isPossible: isEver,
-  }: { readonly trial: Trial | undefined; readonly isPossible: boolean },
+  }: { readonly trial: DryRun | undefined; readonly isPossible: boolean },
 ): TriedJobView {
-  const isPossible = isEver || isNothingKnown(state, spec);
+  const isPossible = isEver || isNothingRegistered(state, spec);
   const base = { name: spec.name, possible: isPossible, reasons: [], clusters: [], hints: [] };
   if (trial === undefined) {
     const reason = "waits for the jobs it depends on";

@@ -74,7 +74,9 @@ export class ProgressBoard {
     return new Promise((resolve, reject) => {
       const pending = this.#isClosed ? undefined : this.#add(report);
       if (pending === undefined) {
-        reject(new AppError("exhausted", "too much progress is not written down; try again later"));
+        reject(
+          new AppError("exhausted", "too many progress reports wait to be stored; try again later"),
+        );
         return;
       }
       pending.waiters.push({ resolve, reject });
@@ -166,8 +168,8 @@ export class ProgressBoard {
       if (due.length >= limits.progressPerCommitMax) break;
       const [, { report, waiters }] = entry;
       const task = state.task(report.run);
-      const toldMsAgo = nowMs - (task?.progress?.atMs ?? Number.NEGATIVE_INFINITY);
-      const isTooSoon = toldMsAgo >= 0 && toldMsAgo < limits.progressTaskMs;
+      const storedMsAgo = nowMs - (task?.progress?.atMs ?? Number.NEGATIVE_INFINITY);
+      const isTooSoon = storedMsAgo >= 0 && storedMsAgo < limits.progressTaskMs;
       const mayWait = isTooSoon || standingOf(task, report) === "early";
       if (waiters.length > 0 || !mayWait) due.push(entry);
     }

@@ -43,7 +43,7 @@ export function createProgressOperation({
       }
       const name = taskStateName(record.job, task?.state);
       const why =
-        outcome === "early" ? "it has not started yet" : "only a running task gets further";
+        outcome === "early" ? "it has not started yet" : "only a running task reports progress";
       return `task ${id} is ${name}: ${why}`;
     });
   }

@@ -3,7 +3,7 @@ import type { PackedSubsystem } from "../../core/graph/subsystems/packed-subsyst
 import type { CheckedJobspec } from "../../core/jobspec/read/parse.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 
-/** What a thread answers to one DocumentTask. */
+/** A thread's answer to one DocumentTask. */
 export type ThreadAnswer =
   | {
       readonly kind: "jobspec";
@@ -17,7 +17,7 @@ export type ThreadAnswer =
     }
   | {
       readonly kind: "subsystem";
-      /** The name is undefined when the document does not say it. */
+      /** Undefined: the document has no name. */
       readonly drafts: readonly {
         readonly name: string | undefined;
         readonly packed: PackedSubsystem;

@@ -5,10 +5,10 @@ import { draftsOf } from "../../core/graph/subsystems/read-subsystems.ts";
 import type { CheckedJobspec, JobspecTerms } from "../../core/jobspec/read/parse.ts";
 import { checkJobspec } from "../../core/jobspec/read/parse.ts";
 import { invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
-import { isLongerJson } from "../../lib/bytes/json-size.ts";
+import { isLongerJson, parseShallowJson } from "../../lib/bytes/json-size.ts";
 import { limits } from "../../limits.ts";
 
-/** What is read elsewhere. */
+/** A document to be read in another thread. */
 export type DocumentTask =
   | { readonly kind: "jobspec"; readonly text: string; readonly terms: JobspecTerms }
   | { readonly kind: "jobspec-body"; readonly body: Uint8Array }
@@ -30,7 +30,7 @@ export type ReadDocument =
     }
   | { readonly kind: "subsystem"; readonly drafts: ReturnType<typeof draftsOf> };
 
-/** Throws AppError that tells what is wrong. */
+/** Throws an AppError that says what is wrong. */
 export function readDocument(task: DocumentTask): ReadDocument {
   switch (task.kind) {
     case "jobspec":
@@ -60,7 +60,7 @@ export function readDocument(task: DocumentTask): ReadDocument {
 function readJobspecBody(bytes: Uint8Array): ReadDocument {
   const body = parseBody(bytes);
   const { jobspec, ...fields } = body;
-  // The deciding thread receives the fields as objects: that takes as long as parsing them.
+  // The deciding thread receives the fields as objects: copying them takes as long as parsing them.
   if (isLongerJson(fields, limits.jobspecFieldsCharsMax)) {
     const text = `at most ${limits.jobspecFieldsCharsMax} characters of JSON beside the jobspec`;
     throw unprocessable("body", text);
@@ -81,7 +81,7 @@ function readRegistration(bytes: Uint8Array): ReadDocument {
 function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder().decode(bytes));
+    body = parseShallowJson(new TextDecoder().decode(bytes), limits.jsonDepthMax);
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
     throw invalid("body", `is not JSON: ${why}`);
@@ -90,6 +90,6 @@ function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   return body;
 }
 
-/** `{"name": "blue", "graph": {"nodes": …}}` means what it says as well. */
+/** Also accepts `{"name": "blue", "graph": {"nodes": …}}`. */
 export const wholeDocument = (graph: Readonly<Record<string, unknown>>): unknown =>
   graph["graph"] === undefined && graph["nodes"] !== undefined ? { graph } : graph;

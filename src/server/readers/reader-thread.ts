@@ -25,7 +25,7 @@ interface RoomWaiter {
   readonly resolve: () => void;
 }
 
-/** A body that has its memory to itself is moved to the thread; nobody here reads it again. */
+/** A body with its own memory is transferred to the thread; this thread does not read it again. */
 function transferOf(task: DocumentTask): ArrayBuffer[] {
   if (!("body" in task)) return [];
   const { buffer, byteLength } = task.body;
@@ -33,10 +33,9 @@ function transferOf(task: DocumentTask): ArrayBuffer[] {
 }
 
 /**
- * One thread that reads one document after the other, started for the first one. A document that
- * takes too long or too much memory ends the thread, and its caller receives an error; the next document
- * has a new thread. Short documents overtake long ones: every other turn goes to the shortest, the
- * turns between to the oldest. Ensures that each answer goes to its own caller.
+ * One thread that reads one document after another; the first document starts it. A document that takes too long or too much memory ends
+ * the thread, and its caller receives an error; the next document has a new thread. Short documents overtake long ones: every other turn
+ * goes to the shortest, the turns between to the oldest. Ensures that each answer goes to its own caller.
  */
 export class ReaderThread {
   readonly #options: ReaderThreadOptions;
@@ -59,14 +58,14 @@ export class ReaderThread {
 
   read(task: DocumentTask, bytes: number): Promise<ThreadAnswer> {
     return new Promise((resolve, reject) => {
-      this.#checkRoom(bytes); // what is thrown here rejects
+      this.#checkRoom(bytes); // an error thrown here rejects the promise
       this.#bytes += bytes;
       this.#queue.push({ task, bytes, resolve, reject });
       this.#next();
     });
   }
 
-  /** Resolves when a document of so many bytes has a place; rejects when it had none for a while. */
+  /** Resolves when a document of so many bytes has a place; rejects when it has had none for a while. */
   async room(bytes: number): Promise<void> {
     if (this.#hasRoom(bytes) || this.#roomWaiters.length >= limits.roomWaitersMax) {
       this.#checkRoom(bytes);
@@ -96,7 +95,7 @@ export class ReaderThread {
   #checkRoom(bytes: number): void {
     if (this.#isClosed) throw new AppError("unavailable", "the server stops");
     if (this.#hasRoom(bytes)) return;
-    const text = `${this.waiting} large documents wait to be read already; try again later`;
+    const text = `${this.waiting} large documents are queued to be read; try again later`;
     throw new AppError("exhausted", text);
   }
 
@@ -145,7 +144,7 @@ export class ReaderThread {
     });
     worker.on("message", (answer: ThreadAnswer) => {
       if (this.#worker !== worker) return;
-      worker.unref(); // while nobody waits it keeps nothing alive
+      worker.unref(); // an idle thread does not keep the process alive
       this.#settle((one) => one.resolve(answer));
     });
     worker.on("error", () => {
@@ -157,7 +156,7 @@ export class ReaderThread {
     return worker;
   }
 
-  /** Ends the thread in the middle of a document. */
+  /** Ends the thread while it reads a document. */
   #stop(message: string): void {
     const worker = this.#worker;
     this.#worker = undefined;
@@ -182,7 +181,7 @@ export class ReaderThread {
     this.#admit();
   }
 
-  /** One for each document that has been read: those that were admitted have yet to send theirs. */
+  /** Admits one caller for each document that has been read; admitted callers have yet to send theirs. */
   #admit(): void {
     const at = this.#roomWaiters.findIndex(({ bytes }) => this.#hasRoom(bytes));
     if (at >= 0) this.#roomWaiters.splice(at, 1)[0]?.resolve();

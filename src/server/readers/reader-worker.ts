@@ -10,16 +10,16 @@ import { invariant } from "../../lib/invariant.ts";
 import type { ThreadAnswer } from "./messages.ts";
 import { type DocumentTask, readDocument } from "./read-document.ts";
 
-/** A quarter of a core against a busy thread of the usual priority: documents have time limits. */
+/** A quarter of a core beside a busy thread of normal priority: documents have time limits. */
 const READER_NICENESS = constants.priority.PRIORITY_BELOW_NORMAL / 2;
 
-// The entry point of a thread that reads documents of callers, one after the other.
+// The entry point of a thread that reads documents of callers, one after another.
 
 invariant(parentPort !== null, "this file runs as a worker thread");
 const port = parentPort;
 
-// Where cores are few, the thread that answers everybody goes first. Linux sets the priority of this
-// thread alone; other systems would set that of the whole process.
+// Where cores are few, the thread that answers all callers goes first. Linux sets the priority of this thread alone; other systems would
+// set that of the whole process.
 if (process.platform === "linux") setPriority(READER_NICENESS);
 
 port.on("message", (task: DocumentTask) => {

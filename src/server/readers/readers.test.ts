@@ -61,7 +61,7 @@ test("a long jobspec is read like a short one, in another thread", async () => {
   let isOther = false;
   setImmediate(() => (isOther = true));
   expect(await reader.jobspec(text)).toEqual(parseJobspec(text));
-  expect(isOther).toBe(true); // others had their turn meanwhile
+  expect(isOther).toBe(true); // other work had its turn meanwhile
 });
 
 test("errors of a long jobspec are the same as of a short one", async () => {
@@ -84,10 +84,10 @@ test("a graph read in another thread is the same graph, with its layout and its 
   expect(read).toEqual(own);
   expect(encodeGraph(read)).toBe(encodeGraph(own));
   expect(layOut(read, new Map())).toEqual(layOut(own, new Map()));
-  expect(encodeGraph(read)).toBe(encodeGraph(own)); // also when it is asked for again
+  expect(encodeGraph(read)).toBe(encodeGraph(own)); // also when it is requested again
 });
 
-test("a registration brings its other fields, whatever form the graph has", async () => {
+test("a registration returns its other fields, whatever form the graph has", async () => {
   const { graph } = aGraph(2_000);
   for (const given of [graph, { graph }]) {
     const body = Buffer.from(JSON.stringify({ name: "blue", update: true, graph: given }));
@@ -129,7 +129,7 @@ test("a subsystem read in another thread is the same subsystem, with its row", a
   }
 });
 
-test("compspec's artifact from elsewhere describes several subsystems of all nodes", async () => {
+test("a compspec artifact describes several subsystems of all nodes", async () => {
   const graph = parseGraph(aGraph(20));
   const attributes = Object.fromEntries(times(250, (at) => [`key${at}`, "x".repeat(40)]));
   const compatibilities = times(12, (at) => ({ name: `of${at}-`, attributes }));
@@ -144,7 +144,7 @@ test("rejects a graph in which all vertices differ", async () => {
   const nodes: Record<string, object> = {};
   for (let at = 0; at <= limits.graphShapesMax; at++) nodes[at] = { metadata: { size: at } };
   await expect(reader.graph(JSON.stringify({ graph: { nodes } }))).rejects.toThrow(
-    `graph: is too irregular: at most ${limits.graphShapesMax} vertices`,
+    `graph: has too many different vertices: at most ${limits.graphShapesMax} vertices`,
   );
 });
 
@@ -160,7 +160,7 @@ test("gives up a document that takes too long, and reads the next one", async ()
 });
 
 test(
-  "a document that takes too much memory is refused, and the next one is read",
+  "a document that takes too much memory is rejected, and the next one is read",
   { timeout: 60_000 },
   async () => {
     const file = new URL("./reader-worker.ts", import.meta.url);
@@ -181,14 +181,14 @@ test(
   },
 );
 
-test("of too many documents the last are rejected, and neither kind waits for the other", async () => {
+test("of too many documents the last ones are rejected, and neither kind waits for the other", async () => {
   const text = aJobspec(200);
   const all = Array.from({ length: limits.documentsWaitingMax + 1 }, () => reader.jobspec(text));
   const graph = reader.graph(JSON.stringify(aGraph(2_000)));
   const room = reader.room("jobspec", 1);
   clock.advance(limits.roomWaitMsMax);
   await expect(room).rejects.toThrow(
-    `${limits.documentsWaitingMax} large documents wait to be read already; try again later`,
+    `${limits.documentsWaitingMax} large documents are queued to be read; try again later`,
   );
   await reader.room("graph", 1);
   await expect(all.at(-1)).rejects.toMatchObject({ code: "exhausted" });
@@ -220,12 +220,12 @@ test("a caller waits a while for a place, and large documents leave some to othe
   await ends;
 });
 
-test("a short document overtakes long ones, and long ones are not held back", async () => {
+test("a short document overtakes long ones, and long ones still make progress", async () => {
   const order: string[] = [];
   const read = (name: string, tasks: number) =>
     reader.jobspec(aJobspec(tasks)).then(() => order.push(name));
   await Promise.all([
-    read("first", 400), // is being read when the others come
+    read("first", 400), // is being read when the others arrive
     read("long 1", 900),
     read("long 2", 900),
     read("short 1", 200),
@@ -235,7 +235,7 @@ test("a short document overtakes long ones, and long ones are not held back", as
   expect(order).toEqual(["first", "long 1", "short 1", "long 2", "short 2", "short 3"]);
 });
 
-test("a body with a jobspec brings its other fields, and few of them", async () => {
+test("a body with a jobspec returns its other fields, a bounded number of them", async () => {
   const jobspec = aJobspec(300);
   const send = (body: object) => reader.jobspecBody(Buffer.from(JSON.stringify(body)));
   const own = parseJobspec(jobspec);
@@ -244,8 +244,10 @@ test("a body with a jobspec brings its other fields, and few of them", async () 
   await expect(send({ jobspec, labels })).rejects.toThrow("characters of JSON beside the jobspec");
   const poisoned = Buffer.from(`{"labels":{"__proto__":1},"jobspec":${JSON.stringify(jobspec)}}`);
   await expect(reader.jobspecBody(poisoned)).rejects.toThrow("body: has a key __proto__");
+  const deep = Buffer.from(`{"labels":${"[".repeat(500_000)}${"]".repeat(500_000)}}`);
+  await expect(reader.jobspecBody(deep)).rejects.toThrow(/body: is not JSON: .*levels deep/);
   await expect(send({ jobspec: [jobspec] })).resolves.toEqual({
-    fields: { jobspec: [jobspec] }, // for the schema to refuse
+    fields: { jobspec: [jobspec] }, // the schema rejects it later
     jobspec: undefined,
   });
 });

@@ -11,12 +11,12 @@ import type { ThreadAnswer } from "./messages.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";
 import { ReaderThread } from "./reader-thread.ts";
 
-// The worker stands beside this file, as a source or compiled like it.
+// The worker file is next to this one, as source or compiled.
 const workerFile = new URL(`./reader-worker${extname(import.meta.url)}`, import.meta.url);
 
 /**
- * Reads large documents in two threads: one for jobspecs, one for graphs, so that neither waits for
- * the other kind. Each has a queue of its own.
+ * Reads large documents in two threads: one for jobspecs, one for graphs, so that neither waits for the other kind. Each thread has its own
+ * queue.
  */
 export function createThreadReader(clock: Clock): DocumentReader {
   const thread = (timeoutMs: number, memoryMb: number): ReaderThread =>

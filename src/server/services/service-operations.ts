@@ -85,7 +85,7 @@ export function createServiceOperations({
       const only = readCondition(condition);
       const nowMs = clock.nowMs();
       const id = serviceId(name);
-      // One without instances is gone before it could be shown.
+      // A service without instances is removed before it could be shown.
       const before = await show(name);
       await loop.submit({ kind: "remove-service", id, reason, by, nowMs, ...only });
       return loop.read((state, revision) => {
@@ -134,7 +134,7 @@ function readTemplate(template: JobSpecInput, id: ServiceId): JobSpec {
   try {
     return toJobSpec({ ...template, name: id });
   } catch (error) {
-    // Its form is that of any spec; which of them can be instances no schema says.
+    // Its form is that of any spec; no schema can express which specs can be instances.
     throw insideField(ofDocument(error), "template");
   }
 }
@@ -153,13 +153,13 @@ function viewInstance(state: State, slot: SlotRecord): InstanceView {
   return showInstance(slot, record && viewTask(state, record, 0));
 }
 
-/** The next page, and the last of it if there are more. */
+/** The next page, and its last slot if there are more. */
 function pageFrom<T>(all: readonly T[], from: number, size: number) {
   const found = all.slice(from, from + size);
   return { found, last: from + size < all.length ? found.at(-1) : undefined };
 }
 
-/** The first slot behind a place; the one that stood there may be gone. */
+/** The first slot after a position; the slot at that position may be removed. */
 function firstAfter(
   inOrder: readonly SlotRecord[],
   place: { readonly service: ServiceId; readonly name: string },

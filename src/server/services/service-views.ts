@@ -2,25 +2,25 @@ import type { TaskStateName } from "../../core/model/progress.ts";
 import type { RolloutTerms } from "../../core/model/service/service.ts";
 import type { JobSpecView } from "../views/views.ts";
 
-/** The instance of a service that a job is. */
+/** The instance of a service that a job represents. */
 export interface InstanceRefView {
   readonly service: string;
   readonly name: string;
   readonly generation: number;
 }
 
-/** What follows from the row of a service alone: what its events show. */
+/** The fields that follow from the row of a service alone: its events show these. */
 export interface ServiceRowView {
   readonly name: string;
   readonly template: JobSpecView;
-  /** How many instances are to be there, beside those that callers name. */
+  /** The wanted number of instances, in addition to those that callers name. */
   readonly replicas: number;
   readonly generation: number;
   readonly rollout: RolloutTerms;
   readonly state: "done" | "rolling" | "stopped" | "removing";
   /** Why it is stopped or removing, or why instances cannot be made. */
   readonly reason?: string;
-  /** Generations that a rollback can go to, the latest last. */
+  /** Generations to which a rollback is possible, the latest last. */
   readonly former: readonly number[];
   readonly createdAtMs: number;
   readonly changedBy: string;
@@ -28,12 +28,12 @@ export interface ServiceRowView {
 }
 
 export interface ServiceView extends ServiceRowView {
-  /** That there are, and are not being removed. */
+  /** Existing instances that are not being removed. */
   readonly instances: number;
   readonly running: number;
-  /** With the present template, running or not. */
+  /** Instances with the present template, running or not. */
   readonly updated: number;
-  /** By themselves, and for good. */
+  /** Ended by themselves, for good. */
   readonly ended: number;
 }
 
@@ -41,12 +41,12 @@ export interface InstanceView {
   readonly service: string;
   readonly name: string;
   readonly jobId: string;
-  /** Of the task of its job. */
+  /** The state of its job's task. */
   readonly state: TaskStateName;
-  /** Of the template that its job was made of. */
+  /** The generation of the template that its job was made from. */
   readonly generation: number;
   readonly wantedGeneration: number;
-  /** By a caller. */
+  /** Named by a caller. */
   readonly named: boolean;
   readonly removing: boolean;
   readonly node?: string;
@@ -55,7 +55,7 @@ export interface InstanceView {
   readonly reason?: string;
 }
 
-/** Lists of them. */
+/** Lists of services and instances. */
 export interface ServicePage {
   readonly services: readonly ServiceView[];
   readonly nextPageToken?: string;

@@ -37,7 +37,7 @@ export function showService({ row, revision, sets, blocked }: ServiceRecord): Se
   };
 }
 
-/** `task`: of its job; undefined: the job was removed by its age, and the slot says how it ended. */
+/** `task`: the task of its job; undefined: the job was removed by age, and the slot records its end. */
 export function showInstance({ row }: SlotRecord, task: TaskView | undefined): InstanceView {
   const { service, name, jobId, made: generation, generation: wantedGeneration } = row;
   const { ended } = row;

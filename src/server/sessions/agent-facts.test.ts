@@ -45,7 +45,7 @@ describe("facts of machines", () => {
     expect(shown).toMatchObject({ cores: 4, memoryBytes: 0, gpus: 0, software: {} });
   });
 
-  test("come with the hello, are shown with one node and not in lists, with the cores on offer", async () => {
+  test("come with Hello, are shown with one node and not in lists, with the offered cores", async () => {
     const { plane } = await openPlane();
     await connect(plane, "w1", facts("debian"));
     const { facts: shown } = await plane.operations.getNode("w1");
@@ -60,13 +60,13 @@ describe("facts of machines", () => {
     const agent = await connect(plane, "w1", facts("debian"));
     for (let at = 0; at < 50; at++) tell(agent, facts(`os-${at}`));
     await osIs(plane, "w1", "os-49");
-    // With the hello, the first, and the newest once that was stored.
+    // With Hello, the first, and the newest once that was stored.
     expect(written.filter((key) => key === "facts/w1")).toHaveLength(3);
     tell(agent, facts("debian"));
     await osIs(plane, "w1", "debian");
   });
 
-  test("of equal machines are held once", async () => {
+  test("of equal machines are stored once in memory", async () => {
     const { plane } = await openPlane();
     await connect(plane, "w1", facts("debian"));
     await connect(plane, "w2", facts("debian"));

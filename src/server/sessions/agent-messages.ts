@@ -10,7 +10,7 @@ import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AWAY_RULE, LOSS_POLICIES } from "../../core/model/node/node.ts";
 import { checkPower, type Power, type SiteEdges } from "../../core/model/node/power.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
-import { readProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
+import { readProgress, type ReportedProgress } from "../../core/model/job/task-progress.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
 import { makeUsage } from "../../core/model/job/usage.ts";
 import type { NodeHello, RunEvent, RunRef } from "../../core/state/command.ts";
@@ -115,7 +115,7 @@ function readTerms({ leaseMs, onLost }: ClusterAgent): ClusterAgentTerms {
   };
 }
 
-/** Undefined: the agent does not say. */
+/** Undefined: the agent does not report it. */
 function readLoss({ onLost, lostAfterMs }: Hello): LossTerms | undefined {
   const afterMs = readAway(lostAfterMs, "hello.lost_after_ms");
   if (onLost === "" && afterMs === undefined) return undefined;
@@ -200,7 +200,7 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
 /** Ignores invalid progress: a task wrote it, and its agent has other tasks. */
 export function readProgressReports({ runs }: ProgressReports): {
   readonly run: RunRef;
-  readonly progress: ToldProgress;
+  readonly progress: ReportedProgress;
 }[] {
   if (runs.length > limits.progressRunsPerMessageMax) {
     throw invalid("progress.runs", `at most ${limits.progressRunsPerMessageMax} in one message`);

@@ -25,7 +25,7 @@ import { WorkLane } from "../work/work-lane.ts";
 export interface AgentPeer {
   /** The principal that opened the stream. Its Hello counts only if this principal may connect agents. */
   readonly principal: Principal;
-  /** The address of the agent, without a port; undefined: not known. */
+  /** The address of the agent, without a port; undefined: unknown. */
   readonly address?: string | undefined;
   /** Bytes received so far, including incomplete messages. Absent: the transport counts messages only. */
   bytesReceived?(): number;
@@ -72,7 +72,7 @@ export class AgentSession {
   #hasRefusedFacts = false;
   readonly #peer: AgentPeer;
   readonly #clock: Clock;
-  /** When it became quiet, or at the last look since then. */
+  /** When it became quiet, or the last check since then. */
   #quietBytes: number | undefined;
   /** Held runs that the server asked the agent to return, and when; oldest first. */
   readonly #askedFor = new Map<string, number>();
@@ -130,7 +130,7 @@ export class AgentSession {
     this.#lastHeardMs = Math.min(this.#lastHeardMs + ms, nowMs);
   }
 
-  /** As commands name it. */
+  /** The name of the session in commands. */
   get ref(): { readonly nodeId: NodeId; readonly session: number } {
     return { nodeId: this.nodeId, session: this.number };
   }
@@ -201,7 +201,7 @@ export class AgentSession {
 
   /** The new state of a task that is, or was, assigned to the agent. */
   taskChanged(run: RunRef, state: TaskState, job: Job | undefined): void {
-    if (state.kind !== "held") this.#askedFor.delete(keyOf(run));
+    if (state.kind !== "held") this.#returned(run);
     if (state.kind === "held") {
       if (state.takeBack !== undefined) this.takeBack(run);
       else if (job !== undefined) this.hold(run, job, state.heldAtMs);
@@ -209,6 +209,10 @@ export class AgentSession {
       if (state.isBegun !== true && job !== undefined) this.start(run, job);
     } else if (state.kind === "stopping") this.stop(run);
     else if (state.kind !== "running") this.runEnded(run);
+  }
+
+  #returned(run: RunRef): void {
+    if (this.#askedFor.size > 0) this.#askedFor.delete(keyOf(run));
   }
 
   start(run: RunRef, job: Job): void {
@@ -239,7 +243,7 @@ export class AgentSession {
   }
 
   runEnded(run: RunRef): void {
-    this.#askedFor.delete(keyOf(run));
+    this.#returned(run);
     this.#work.runEnded(run);
   }
 
@@ -294,7 +298,7 @@ export class AgentSession {
     return this.#power.put(power, store);
   }
 
-  /** Facts arrived that could not be read. True the first time: only that is logged. */
+  /** Facts arrived that could not be read. True the first time: only that one is logged. */
   refuseFacts(): boolean {
     const isFirst = !this.#hasRefusedFacts;
     this.#hasRefusedFacts = true;
@@ -326,7 +330,7 @@ export class AgentSession {
     this.#isClosed = true;
     this.#outputs.close(gone(this.nodeId));
     this.attachments.close(
-      new AppError("unavailable", `node ${this.nodeId} is not connected; its task goes on`),
+      new AppError("unavailable", `node ${this.nodeId} is not connected; its task continues`),
     );
     this.#work.close();
     this.#peer.close(error);
@@ -347,7 +351,7 @@ export const toServerMessage = (message: MessageInit): ServerMessage =>
 export const gone = (nodeId: NodeId): AppError =>
   new AppError(
     "unavailable",
-    `node ${nodeId} is not connected; its output is there when it returns`,
+    `node ${nodeId} is not connected; its output can be read when it returns`,
   );
 
 const keyOf = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;

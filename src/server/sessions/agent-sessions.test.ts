@@ -33,14 +33,14 @@ const ended = (job: number, attempt = 1) => ({
 });
 
 describe("agent sessions", () => {
-  test("a late hello that is already over ends the session it replaced", async () => {
+  test("a late Hello whose stream is already over ends the session it replaced", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
     await agent.hears("welcome");
     const late = new FakeAgent(plane);
     late.hello("w1");
-    late.hangUp(); // before the hello is durable
+    late.hangUp(); // before Hello is durable
     await agent.hears("goodbye");
     expect((await plane.operations.getNode("w1")).state).toBe("disconnected");
   });
@@ -58,7 +58,7 @@ describe("agent sessions", () => {
     expect((await plane.operations.getJob("1")).state).toBe("succeeded");
   });
 
-  test("work decided with the hello itself is not lost", async () => {
+  test("work decided together with Hello is not lost", async () => {
     const { plane } = await openPlane();
     await submit(plane, 3);
     const agent = new FakeAgent(plane);
@@ -103,7 +103,7 @@ describe("agent sessions", () => {
     session.stop(run);
     if (job !== undefined) session.start(run, job);
     session.flush();
-    expect(heard).toEqual([]); // nothing before the welcome
+    expect(heard).toEqual([]); // nothing before Welcome
     session.welcome();
     expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
   });
@@ -146,7 +146,7 @@ describe("agent sessions", () => {
     });
     const reasons = JSON.stringify(await operations.explainJob("1"));
     expect(reasons).toContain("unhealthy: the disk is full");
-    expect(reasons).toContain("mend the machines of unhealthy nodes");
+    expect(reasons).toContain("repair the unhealthy nodes");
     expect(agent.told).toEqual(["welcome"]);
     agent.say({ case: "health", value: {} });
     await agent.hears("start 1.0#1");
@@ -280,7 +280,7 @@ describe("agent sessions", () => {
     { name: "a run of nothing", hello: { runs: [{}] } },
   ];
   for (const { name, hello } of bad) {
-    test(`the server refuses a hello with ${name} and registers nothing`, async () => {
+    test(`the server refuses a Hello with ${name} and registers nothing`, async () => {
       const { plane } = await openPlane();
       const agent = new FakeAgent(plane);
       agent.hello("w1", hello);

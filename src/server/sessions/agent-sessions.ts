@@ -120,7 +120,7 @@ export class AgentSessions {
         if (session !== undefined || isOver) return;
         const bytes = peer.bytesReceived?.() ?? 0;
         const isLate = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
-        if (isLate) refuse("no hello came in time", true);
+        if (isLate) refuse("the agent did not send Hello in time", true);
         else awaitHello(bytes, leftMs - limits.helloTimeoutMs);
       });
     };
@@ -136,7 +136,7 @@ export class AgentSessions {
         } catch (error) {
           const reason = describeChain(error);
           const known = AppError.from(error, "read a message");
-          this.#logger.warn({ node: session?.nodeId, reason }, "agent sent something wrong");
+          this.#logger.warn({ node: session?.nodeId, reason }, "an agent sent an invalid message");
           if (session === undefined) refuse(reason, false, known);
           else session.goodbye(reason, true, known);
         }
@@ -241,9 +241,9 @@ export class AgentSessions {
         session.markReturned(message.value.number);
         return;
       case "hello":
-        throw new AppError("invalid_argument", "hello came twice");
+        throw new AppError("invalid_argument", "Hello was sent twice");
       case undefined:
-        throw new AppError("invalid_argument", "a message without content came");
+        throw new AppError("invalid_argument", "a message has no content");
     }
   }
 
@@ -301,7 +301,7 @@ export class AgentSessions {
   #warnOfFacts(session: AgentSession, error: AppError): void {
     if (!session.refuseFacts()) return;
     const reason = describeChain(error);
-    this.#logger.warn({ node: session.nodeId, reason }, "facts of the machine are passed over");
+    this.#logger.warn({ node: session.nodeId, reason }, "ignored invalid facts of a machine");
   }
 
   #putFacts(session: AgentSession, json: string): void {
@@ -330,7 +330,8 @@ export class AgentSessions {
     this.#loop()
       .submit({ kind: "disconnect-node", nodeId, session: number, heardAtMs, nowMs })
       .catch((error: unknown) => {
-        this.#logger.warn({ node: nodeId, reason: describeChain(error) }, "disconnect not noted");
+        const reason = describeChain(error);
+        this.#logger.warn({ node: nodeId, reason }, "could not store a disconnect");
       });
   }
 
@@ -352,8 +353,8 @@ export class AgentSessions {
   }
 
   /**
-   * The session that the row names may have ended meanwhile. The one before it is over all the
-   * same: its agent no longer counts as connected.
+   * The session that the row names may have ended meanwhile. The session before it is over all the same: its agent no longer counts as
+   * connected.
    */
   #nodeConnected(id: NodeId, number: number): void {
     const before = this.#byNode.get(id);
@@ -383,9 +384,8 @@ export class AgentSessions {
       const nowMs = this.#clock.nowMs();
       for (const session of this.#byNumber.values()) {
         session.excuse(nowMs - dueMs, nowMs);
-        if (session.isSilent(nowMs)) session.goodbye("nothing was heard", true);
-        else if (session.owesReturns(nowMs))
-          session.goodbye("held tasks were not given back", true);
+        if (session.isSilent(nowMs)) session.goodbye("the agent was silent for too long", true);
+        else if (session.owesReturns(nowMs)) session.goodbye("held tasks were not returned", true);
       }
       this.#closeSilent();
     });

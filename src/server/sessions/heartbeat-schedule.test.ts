@@ -30,7 +30,7 @@ describe("intervals of heartbeats", () => {
   });
 
   for (const agents of [1_000, 5_000, 10_000]) {
-    test(`${agents} agents that came at once are spread out and never exceed the rate`, () => {
+    test(`the heartbeats of ${agents} agents that connected at once are spread out and never exceed the rate`, () => {
       const perSecond = play(agents, 100).slice(1);
       const rate = limits.heartbeatsPerSecondMax;
       // A second may have one turn of a quarter of a second more than others.

@@ -1,7 +1,7 @@
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import { limits } from "../../limits.ts";
 
-// So that the thread wakes up once for many heartbeats. What that saves has not been measured yet.
+// The thread wakes up once for many heartbeats. The benefit has not been measured yet.
 const TURN_MS = 250;
 
 /**

@@ -70,18 +70,19 @@ describe("a node that keeps its tasks", () => {
     return scene;
   };
 
-  test("shows it, and so do its tasks", async () => {
+  test("is shown so, and so are its tasks", async () => {
     const { plane } = await away({ onLost: "keep" });
     const { operations } = plane;
     expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
     expect(await operations.explainJob("1")).toMatchObject({
-      summary: "1 task is on node edge, which is lost: it waits until it returns (on lost: keep)",
+      summary:
+        "1 task is on node edge, which is lost: it waits until the node returns (on lost: keep)",
       hints: [expect.stringContaining("busbar nodes remove edge")],
     });
     expect((await operations.getTask("1")).attempt).toBe(1);
   });
 
-  test("can be set to give them up", async () => {
+  test("can be configured to give them up", async () => {
     const { plane } = await away({ onLost: "keep", lostAfterMs: 30_000 });
     const { operations } = plane;
     const set = await operations.setNode("edge", { onLost: "requeue" });

@@ -29,7 +29,7 @@ function openLog(names: readonly string[]) {
 const aNode = (name: string, link: NodeLink, more: Partial<Node> = {}): Node =>
   ({ id: nodeId(name), link, ...more }) as Node;
 
-test("names each node that goes away, is lost and returns, once each", () => {
+test("names each node that disconnects, is lost and returns, once each", () => {
   const { lines, commit } = openLog(["a"]);
   const loss = { onLost: "keep" } as const;
   commit(aNode("a", { kind: "disconnected", sinceMs: 1_000 }, { loss }));
@@ -45,7 +45,7 @@ test("names each node that goes away, is lost and returns, once each", () => {
   ]);
 });
 
-test("a thousand at once are some lines, and every name is counted", () => {
+test("a thousand at once have a few lines, and every name is counted", () => {
   const names = Array.from({ length: 1_000 }, (_none, at) => `n${at}`);
   const { lines, commit, clock } = openLog(names);
   for (const name of names) commit(aNode(name, { kind: "disconnected", sinceMs: 1 }));
@@ -56,7 +56,7 @@ test("a thousand at once are some lines, and every name is counted", () => {
   expect(fields.nodes.length).toBe(limits.nodeLogNamesMax);
   expect(limits.nodeLogLinesMax + fields.nodes.length + fields.more).toBe(1_000);
   commit(aNode("n0", { kind: "lost", sinceMs: 1 }));
-  expect(lines.at(-1)?.[1]).toBe("node lost"); // a later burst begins anew
+  expect(lines.at(-1)?.[1]).toBe("node lost"); // a later burst counts separately
 });
 
 test("an end in the middle of a burst still names the rest", () => {

@@ -22,7 +22,7 @@ function aNode({ takesCancels = true } = {}) {
     const done = (async () => {
       for await (const { data } of chunks) texts.push(Buffer.from(data).toString());
     })();
-    done.catch(() => undefined); // the test looks at it later
+    done.catch(() => undefined); // the test awaits it later
     return { chunks, texts, done };
   };
   const answer = (request: number, text: string, more = false): void =>

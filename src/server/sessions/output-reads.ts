@@ -42,7 +42,7 @@ export class OutputReads {
     readonly nodeId: NodeId;
     readonly clock: Clock;
     readonly send: (message: MessageInit) => void;
-    /** The agent said Parts. */
+    /** The agent supports parts. */
     readonly takesCancels: boolean;
   }) {
     this.#nodeId = options.nodeId;
@@ -87,7 +87,7 @@ export class OutputReads {
   arrived(chunk: OutputChunk): void {
     this.#heardMs = this.#clock.nowMs();
     const reading = this.#readings.get(chunk.request);
-    if (reading === undefined) return; // too late, or no such request
+    if (reading === undefined) return; // too late, or an unknown request
     chunk.data = unpack(chunk.encoding, chunk.data, limits.outputChunkBytesMax);
     reading.chunks.push(chunk);
     reading.cancelTimer();

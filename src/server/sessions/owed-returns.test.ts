@@ -76,18 +76,18 @@ const returned = (job: number, heldAtMs: number) => ({
 });
 const aJob = (script: string) => ({ spec: { script, resources: { cpu: 1 } } });
 
-test("a run that one commit returns and assigns as held again is sent again", async () => {
+test("a run that one commit takes back and assigns as held again is sent again", async () => {
   const { plane } = await aPlane();
   const agent = new HoldingAgent(plane);
   agent.hello("w1", { capacity: { cpu: 1_000 }, canHold: true, parts: { encodings: [] } });
   await agent.hears("welcome");
-  for (let job = 1; job <= limits.paceTasksMin; job++) {
+  for (let job = 1; job <= limits.runTimesMin; job++) {
     await plane.operations.submitJobs([aJob("true")]);
     await agent.hears(`start ${job}.0#1`);
     agent.readMarks();
     agent.report(ended(job));
   }
-  const first = limits.paceTasksMin + 1; // it is started, the others are held
+  const first = limits.runTimesMin + 1; // it is started, the others are held
   const long = "#".repeat(limits.specInlineBytesMax - 200);
   await plane.operations.submitJobs(Array.from({ length: 20 }, () => aJob(long)));
   await agent.hears(`start ${first}.0#1`);
@@ -112,7 +112,7 @@ test("a run that one commit returns and assigns as held again is sent again", as
   };
   agent.report(ended(first), back(one), back(two));
   await eventually(() => moves.length > 0, { what: "the commit" });
-  // One takes the place of the run that has ended, the other is held: both have the number they had.
+  // One takes the slot of the ended run, the other is held: both keep their attempt numbers.
   const [a, b] = [one, two].map((run) => run.replace("#1", ""));
   expect(moves[0]).toEqual([
     `${first}.0 succeeded`,

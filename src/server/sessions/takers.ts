@@ -58,7 +58,7 @@ export class Takers {
     );
   }
 
-  /** Returns whether there may be more to take at once. */
+  /** Returns whether more tasks can be accepted at once. */
   async #take(session: AgentSession, offer: TakeOffer): Promise<boolean> {
     const { nodeId, number } = session;
     const { room } = offer;
@@ -70,8 +70,8 @@ export class Takers {
 }
 
 /**
- * Whether offers that were kept back may be taken after a change: a job was released, a group resumed, an agent of
- * a cluster is healthy or no longer drained.
+ * Whether offers that were held back may be accepted after a change: a job was released, a group resumed, an agent of a cluster is healthy
+ * or no longer drained.
  */
 export function mayReleaseOffers(change: Change): boolean {
   if (!("row" in change)) return false;

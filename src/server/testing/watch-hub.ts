@@ -29,7 +29,7 @@ export const submitted = (job: Job, at = 1): JobSnapshot => ({
   revision: revision(at),
 });
 
-/** Its jobs share one revision, unless they are `numbered` on after those before. */
+/** Its jobs share one revision, unless `numbered` continues after the earlier ones. */
 export const aCommit = (
   at: number,
   jobs: readonly Job[] = [aJob()],
@@ -46,6 +46,7 @@ export const aCommit = (
     loads: new Map(),
     statuses: new Map(),
     removedFrom: new Map(),
+    hasReplaced: false,
   };
 };
 
@@ -79,7 +80,7 @@ const GZIP_LINES: WatchFormat = {
   packing: { from: JSON_LINES, pack: (events) => gzipSync(events) },
 };
 
-/** `isRead` false: the network takes nothing until `take` is called. */
+/** `isRead` false: the network accepts nothing until `take` is called. */
 export function aReader(isRead = true, isPacked = false) {
   let sentBytes = 0;
   const events: WatchEventView[] = [];

@@ -1,9 +1,9 @@
-// What callers see of energy and power: docs/design/power.md.
+// The views of energy and power: docs/design/power.md.
 
 export interface JobEnergyView {
   readonly wattSeconds: number;
   readonly doneWattSeconds: number;
-  /** In no share yet, or again. */
+  /** Not assigned in a share, or no longer. */
   readonly unplacedWattSeconds: number;
 }
 
@@ -17,12 +17,12 @@ export interface PowerView {
   readonly changes: readonly { readonly atMs: number; readonly watts: number }[];
   readonly greatestShare?: number;
   readonly needsNoCommand: boolean;
-  /** It begins and ends shares only so often; absent: at once. */
+  /** The interval at which it begins and ends shares; absent: at any time. */
   readonly tickMs?: number;
-  /** That it has now. */
+  /** The number of shares that it has now. */
   readonly shares: number;
-  /** That it takes at once. */
+  /** The number of shares that it accepts at once. */
   readonly sharesMax: number;
-  /** Of a site below: how many edges have this power; absent: it is an edge itself. */
+  /** For a site below: the number of edges with this power; absent: the node is an edge itself. */
   readonly edges?: number;
 }

@@ -5,11 +5,11 @@ import { isActive } from "../../core/model/job/task.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { State } from "../../core/state/state.ts";
 
-/** Of an array with very many tasks the first are looked at. */
+/** Limits the tasks that are checked: an array may have very many. */
 const TASKS_LOOKED_AT = 10_000;
 const NODES_NAMED = 10;
 
-/** Says which nodes are away with tasks of the job, and what becomes of those; undefined: none is. */
+/** The disconnected nodes with tasks of the job, and what will happen to these tasks; undefined: none. */
 export function explainAway(
   state: State,
   record: JobRecord,
@@ -35,19 +35,20 @@ export function explainAway(
     if (policy === "keep") hints.push(hintFor(id));
   }
   const more = counts.size - parts.length;
-  if (more > 0) parts.push(`and ${more} more nodes are away`);
+  if (more > 0) parts.push(`and ${more} more nodes are not connected`);
   return { summary: parts.join("; "), hints };
 }
 
 const THEN: Readonly<Record<LossPolicy, (count: number) => string>> = {
-  requeue: (count) => `${it(count)} placed elsewhere if it does not return in time`,
-  keep: (count) => `${count === 1 ? "it waits" : "they wait"} until it returns (on lost: keep)`,
+  requeue: (count) => `${it(count)} placed elsewhere if the node does not return in time`,
+  keep: (count) =>
+    `${count === 1 ? "it waits" : "they wait"} until the node returns (on lost: keep)`,
   fail: (count) =>
-    `${count === 1 ? "it fails" : "they fail"} if it does not return in time (on lost: fail)`,
+    `${count === 1 ? "it fails" : "they fail"} if the node does not return in time (on lost: fail)`,
 };
 
 const it = (count: number): string => (count === 1 ? "it is" : "they are");
 
 const hintFor = (id: NodeId): string =>
-  `bring back node ${id}; or give it up: busbar nodes remove ${id} runs its tasks elsewhere, ` +
+  `start the agent of node ${id} again; or give the node up: busbar nodes remove ${id} runs its tasks elsewhere, ` +
   `busbar nodes set ${id} --on-lost fail fails them`;

@@ -15,27 +15,33 @@ import { NodeClasses } from "../../core/scheduler/nodes/node-classes.ts";
 import { type ClusterVerdict, clusterAnswers } from "../../core/scheduler/explain/places.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
 import { reasonsOf } from "../../core/state/dependencies/reasons.ts";
-import { foreseenEnd } from "../../core/scheduler/power/foreseen-end.ts";
+import { estimatedEnd } from "../../core/scheduler/power/estimated-end.ts";
 import { unplacedOf } from "../../core/model/energy-progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { isJobEnded } from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
+import { explainAttached, type HasClient } from "../attach/explain-attached.ts";
 import { explainAway } from "./explain-away.ts";
 import { explainTaken } from "./explain-taken.ts";
 import { describeAtMost, describePartlyHeld, hintAgainst, whyNotPlaced } from "./not-placed.ts";
 import type { QueueReasons } from "./queue-reasons.ts";
 import type { ClusterReasonView, ExplanationView } from "./views.ts";
 
-/** Why tasks of a job wait, and what would help. */
+/** Why tasks of a job are pending, and what would help. */
 export function explainJob(
   state: State,
   record: JobRecord,
   policy: ClusterPolicy & Pick<PlanPolicy, "isEnergyExternal">,
   {
     queueReasons,
+    hasClient = () => false,
     nowMs = 0,
-  }: { readonly queueReasons?: QueueReasons; readonly nowMs?: number } = {},
+  }: {
+    readonly queueReasons?: QueueReasons;
+    readonly hasClient?: HasClient;
+    readonly nowMs?: number;
+  } = {},
 ): ExplanationView {
   const { job, progress } = record;
   const base = {
@@ -59,7 +65,7 @@ export function explainJob(
   if (hold !== undefined) {
     const summary = describeWaiting(state.jobs, state.holds, hold);
     const [first] = base.dependencies.filter(({ met }) => !met);
-    const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
+    const hints = first === undefined ? [] : [`see that job: busbar explain ${first.jobId}`];
     return { ...base, summary: `it ${summary}`, hints, ...changeForHeld(state, record, policy) };
   }
   const { pending, waiting } = progress.counts;
@@ -68,9 +74,10 @@ export function explainJob(
       ? undefined
       : (explainTaken(state, record) ?? explainAway(state, record));
     const below = queueReasons?.describe(record);
-    const summaries = [where?.summary, below].filter((text) => text !== undefined);
-    const summary = summaries.length > 0 ? summaries.join("; ") : settledSummary(record);
-    return { ...base, ...where, summary };
+    const why = joined([where?.summary, below]) || settledSummary(record);
+    const attached = explainAttached(record, hasClient);
+    const hints = [...(where?.hints ?? []), ...(attached?.hints ?? [])];
+    return { ...base, hints, summary: joined([why, attached?.summary]) };
   }
   if (policy.isEnergyExternal === true && job.spec.energy !== undefined) {
     return { ...base, ...explainExternal(record) };
@@ -81,26 +88,29 @@ export function explainJob(
   const ahead = aheadOf(state, record);
   const full = fullGroup(state, job.spec);
   if (full !== undefined) {
-    const raise = `raise the limit of group ${job.spec.group}, or wait for its tasks`;
+    const raise = `raise the limit: busbar groups set ${job.spec.group} --running-tasks-max N; or wait for a task of the group to end`;
     const cheapestChange = `none: it starts when a task of group ${job.spec.group} ends`;
     const hints = [...places.view.hints, raise];
     return { ...base, ...places.view, ahead, summary: full, hints, cheapestChange };
   }
   const summary = summaryOf(places, pending + waiting, waiting);
   const taken = progress.counts.held === 0 ? undefined : explainTaken(state, record);
-  const both = [
+  const text = joined([
     summary,
     describePartlyHeld(record),
     describeAtMost(record),
     taken?.summary,
-    job.spec.energy && queueReasons?.describe(record), // a share of it may wait at a site
+    job.spec.energy && queueReasons?.describe(record), // a share of it may be queued at a site
     outlookOfEnergy(state, record, nowMs),
-  ];
-  const text = both.filter((part) => part !== undefined).join("; ");
+    explainAttached(record, hasClient)?.summary,
+  ]);
   return { ...base, ...places.view, ahead, summary: text };
 }
 
-/** The server keeps its hands off: it cannot say when the other scheduler will assign it. */
+const joined = (parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined).join("; ");
+
+/** The server does not assign it: it cannot know when the other scheduler will. */
 const explainExternal = ({
   job,
   progress,
@@ -109,10 +119,10 @@ const explainExternal = ({
     `${unplacedOf(job, progress)} Ws are not assigned: an external scheduler assigns them, ` +
     "because the server runs with --nexus-external-scheduler",
   hints: [
-    "see that the external scheduler runs; or restart the server without --nexus-external-scheduler",
+    "check that the external scheduler runs; or restart the server without --nexus-external-scheduler",
   ],
 });
-/** That a service waits for its next start; undefined: it does not, or its time has come. */
+/** Explains that a service waits for its next start; undefined: it does not, or the time has come. */
 function restartOf(record: JobRecord, nowMs: number): string | undefined {
   if (record.job.spec.service === undefined) return undefined;
   const task = record.task(0);
@@ -124,7 +134,7 @@ const queuedSummary = ({ progress: { counts } }: JobRecord, why: string): string
   return `${queued === 1 ? "1 task waits" : `${queued} tasks wait`}: ${why}`;
 };
 
-/** When what is not placed of its energy would be used, by the power there is; undefined: it has none, or nobody has power. */
+/** When the rest of its energy would be used, by the present power; undefined: no energy is left, or no node has power. */
 function outlookOfEnergy(
   state: State,
   { job, progress }: JobRecord,
@@ -132,12 +142,12 @@ function outlookOfEnergy(
 ): string | undefined {
   const left = unplacedOf(job, progress);
   if (job.spec.energy === undefined || left <= 0) return undefined;
-  const endMs = foreseenEnd(state, job.spec, left, nowMs);
+  const endMs = estimatedEnd(state, job.spec, left, nowMs);
   if (endMs === undefined) return undefined;
-  return `${left} Ws are not placed: at present power they would be used at ${new Date(endMs).toISOString()}`;
+  return `${left} Ws are not placed: with the present power they would be done at ${new Date(endMs).toISOString()}`;
 }
 
-/** The job whose places an explanation of this one looks at, if it looks at any. */
+/** The job whose placement explains this one, if any. */
 export function queuedFor(state: State, record: JobRecord): JobRecord | undefined {
   const isHeld = state.holds.get(record.job.id) !== undefined;
   const first = isHeld ? firstOfChain(state, record) : record;
@@ -147,7 +157,7 @@ export function queuedFor(state: State, record: JobRecord): JobRecord | undefine
 const isQueued = ({ progress: { counts } }: JobRecord): boolean =>
   counts.pending + counts.waiting > 0;
 
-/** Of jobs that wait for each other, the one that waits for no other. */
+/** Of jobs that depend on each other, the one that depends on no other. */
 function firstOfChain(state: State, record: JobRecord): JobRecord | undefined {
   let first = record;
   for (let depth = 0; depth < limits.chainExplainedMax; depth++) {
@@ -160,7 +170,7 @@ function firstOfChain(state: State, record: JobRecord): JobRecord | undefined {
   return first;
 }
 
-/** What it waits for may itself wait: what helps the first of them helps all. */
+/** Its dependencies may themselves be pending: a change that helps the first of them helps all. */
 function changeForHeld(
   state: State,
   record: JobRecord,
@@ -174,8 +184,8 @@ function changeForHeld(
   return {
     cheapestChange:
       change?.step === undefined || change.step.kind === "task-ends"
-        ? `none: it goes on when ${named} does`
-        : `for ${named}, on which it depends: ${describeChange(change)}`,
+        ? `none: it waits for ${named}`
+        : `of ${named}, on which it depends: ${describeChange(change)}`,
   };
 }
 
@@ -183,24 +193,24 @@ function settledSummary(record: JobRecord): string {
   const { job, progress } = record;
   if (isJobEnded(progress)) {
     const reason = job.closed?.reason ?? failureOf(record);
-    return `the job has ended: ${progress.state}${reason === undefined ? "" : ` (${reason})`}`;
+    return reason ?? "it has ended";
   }
   return "every task is under way";
 }
 
-/** Why the one task of a job failed; undefined: it did not, or the job has many. */
+/** Why the only task of a job failed; undefined: it did not, or the job has many. */
 function failureOf(record: JobRecord): string | undefined {
   if (hasIndexes(record.job.spec)) return undefined;
   const state = record.task(0)?.state;
   return state?.kind === "failed" ? describeFailure(state.failure) : undefined;
 }
 
-/** Undefined: it may run more. */
+/** Undefined: it may run more tasks. */
 export function fullGroup(state: State, { group: id }: JobSpec): string | undefined {
   const group = state.groups.get(id);
   const most = group?.group.runningTasksMax;
   if (group === undefined || most === undefined || group.activeTasks < most) return undefined;
-  return `group ${id} runs as many tasks as it may (${most})`;
+  return `group ${id} is at its limit of ${most} running tasks`;
 }
 
 interface Places {
@@ -210,7 +220,7 @@ interface Places {
   readonly view: Pick<ExplanationView, "reasons" | "clusters" | "hints" | "cheapestChange">;
 }
 
-/** What nodes and clusters say to a job, and what would let a task of it start. */
+/** The answers of nodes and clusters to a job, and the change that would let a task of it start. */
 export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy): Places {
   const nodes = new NodeClasses(state, spec);
   const seen = outlook(spec, nodes);
@@ -219,7 +229,7 @@ export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy
   const cheapest = isReady ? undefined : cheapestChange(state, spec, policy, nodes);
   const view = {
     reasons: describeNodeReasons(seen.reasons),
-    // Of clusters with agents the nodes have told already.
+    // For managed clusters the nodes have answered already.
     clusters: answers
       .filter(({ kind, verdict }) => kind === "pulling" || verdict === "yes")
       .slice(0, limits.clustersExplainedMax)
@@ -243,19 +253,19 @@ const toClusterReason = ({
 });
 
 function summaryOf({ seen, answers }: Places, queued: number, waiting: number): string {
-  const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
+  const [tasks, one] = queued === 1 ? ["1 task waits", "it"] : [`${queued} tasks wait`, "one"];
   const pulling = answers.filter(({ kind }) => kind === "pulling");
   const could = (verdict: ClusterVerdict["verdict"]): number =>
     pulling.filter((answer) => answer.verdict === verdict).length;
   if (seen.nodes === 0 && pulling.length === 0) return `${tasks}: no node has joined yet`;
   const now = both(seen.now, could("yes"));
   if (now !== undefined && waiting > 0)
-    return `${tasks}, ${waiting} of them for their backoff to pass`;
-  if (now !== undefined) return `${tasks}: ${now} could take one now, others go first`;
+    return `${tasks}, ${waiting} of them until a backoff has passed`;
+  if (now !== undefined) return `${tasks}: ${now} could run ${one} now, other tasks go first`;
   const later = both(seen.later, could("not-now"));
-  if (later !== undefined) return `${tasks}: ${later} could take one later`;
+  if (later !== undefined) return `${tasks}: ${later} could run ${one} later`;
   const none = pulling.length === 0 ? "node" : seen.nodes === 0 ? "cluster" : "node or cluster";
-  return `${tasks}: no registered ${none} can run one`;
+  return `${tasks}: no registered ${none} can run ${one}`;
 }
 
 /** "2 nodes and 1 cluster"; undefined: none. */
@@ -285,7 +295,7 @@ function aheadOf(state: State, record: JobRecord): number {
     }
     const other = state.jobs.getOpen(id);
     if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
-    if (state.holds.get(id) !== undefined) continue; // in no queue
+    if (state.holds.get(id) !== undefined) continue; // not in any queue
     ahead += other.progress.counts.pending + other.progress.counts.waiting;
   }
   return ahead;

@@ -8,7 +8,7 @@ interface Pulling {
   readonly accepted: ReadonlyMap<ClusterId, number>;
 }
 
-/** Of an array with very many tasks the first are looked at. */
+/** Limits the tasks that are checked: an array may have very many. */
 const TASKS_LOOKED_AT = 10_000;
 
 function pullingOf(record: JobRecord): Pulling {
@@ -24,7 +24,7 @@ function pullingOf(record: JobRecord): Pulling {
   return { offered, accepted };
 }
 
-/** In one clause, for lists; undefined: nothing is offered or silent. */
+/** One clause, for lists; undefined: no task is offered or silent. */
 export function describeTaken(record: JobRecord): string | undefined {
   const { offered, accepted } = record.progress.counts;
   if (offered + accepted === 0) return undefined;
@@ -32,11 +32,11 @@ export function describeTaken(record: JobRecord): string | undefined {
   const texts = [
     ...Array.from(
       pulling.offered.keys(),
-      (id) => `offered to cluster ${id}, which has not taken it yet`,
+      (id) => `offered to cluster ${id}, which has not accepted it yet`,
     ),
     ...Array.from(
       pulling.accepted.keys(),
-      (id) => `taken by cluster ${id}, which has told nothing of it yet`,
+      (id) => `accepted by cluster ${id}, which has not reported on it yet`,
     ),
   ];
   const [first, ...others] = texts;
@@ -54,25 +54,28 @@ export function explainTaken(
   const parts: string[] = held === 0 ? [] : [describeHeld(record)];
   const hints: string[] = [];
   for (const [id, count] of offered) {
-    parts.push(`${tasks(count)} offered to cluster ${id}, which has not taken ${them(count)} yet`);
-    if (loads.isForsaken(id)) hints.push(`the agents of cluster ${id} are away: start them again`);
-    else if (!loads.isSpokenFor(id)) {
+    parts.push(
+      `${tasks(count)} offered to cluster ${id}, which has not accepted ${them(count)} yet`,
+    );
+    if (loads.hasOnlyUnavailableAgents(id))
+      hints.push(`the agents of cluster ${id} are disconnected: start them again`);
+    else if (!loads.hasAgents(id)) {
       hints.push(
-        `cluster ${id} has no agent: busbar agent --cluster ${id} --executor …, ` +
-          `or it takes tasks by itself (busbar cluster accept ${id} …)`,
+        `cluster ${id} has no agent: start one (busbar agent --cluster ${id} --executor EXECUTOR), ` +
+          `or accept tasks in its name (busbar cluster accept ${id} TASK)`,
       );
     }
   }
   for (const [id, count] of accepted) {
     parts.push(
-      `${tasks(count)} taken by cluster ${id}, which has told nothing of ${them(count)} yet`,
+      `${tasks(count)} accepted by cluster ${id}, which has not reported on ${them(count)} yet`,
     );
-    hints.push(`cluster ${id} runs what it took by itself, and tells of it or does not`);
+    hints.push(`cluster ${id} runs accepted tasks by itself and has no duty to report: look there`);
   }
   return { summary: parts.join("; "), hints };
 }
 
-/** Which nodes have fetched tasks of the job ahead. */
+/** The nodes that have fetched tasks of the job ahead. */
 function describeHeld(record: JobRecord): string {
   const byNode = new Map<NodeId, number>();
   let looked = 0;
@@ -83,7 +86,7 @@ function describeHeld(record: JobRecord): string {
   const parts = Array.from(
     byNode,
     ([id, count]) =>
-      `${tasks(count)} held by node ${id}, which begins ${them(count)} when tasks there end`,
+      `${tasks(count)} held by node ${id}, which starts ${them(count)} when tasks there end`,
   );
   const [first, ...others] = parts;
   return others.length === 0

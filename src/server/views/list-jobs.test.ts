@@ -13,7 +13,7 @@ import { TaskList } from "./list-tasks.ts";
 import type { JobFilter } from "../operations/operations.ts";
 
 const JOBS = 20_000;
-/** Blocks of 4,096 ids that hold them. */
+/** The blocks of 4,096 ids that hold these jobs. */
 const BLOCKS = 5;
 
 function submit(world: World, specs: readonly Partial<JobSpecInput>[], by = "me"): void {
@@ -21,7 +21,7 @@ function submit(world: World, specs: readonly Partial<JobSpecInput>[], by = "me"
   world.do({ kind: "submit-jobs", submissions, by, nowMs: world.nowMs });
 }
 
-/** Many folded jobs that wait. */
+/** Many folded, pending jobs. */
 function manyQueued(): World {
   const world = new World();
   const specs = Array.from({ length: JOBS }, (_, at) => ({
@@ -56,7 +56,7 @@ describe("a list over many queued jobs", () => {
     { states: ["succeeded"], name: "job-1" },
   ];
   for (const filter of nothing) {
-    test(`passes over blocks of which no job matches ${JSON.stringify(filter)}`, () => {
+    test(`skips blocks in which no job matches ${JSON.stringify(filter)}`, () => {
       const { unfoldings } = world.state.jobs;
       const { ids, looks, next, passed } = listAll(world, filter);
       expect({ ids, next }).toEqual({ ids: [], next: undefined });
@@ -83,7 +83,7 @@ describe("a list over many queued jobs", () => {
   });
 });
 
-test("a name that a job depends on is found by its hash, however old its job is", () => {
+test("finds a name that a job depends on by its hash, however old its job is", () => {
   const world = manyQueued();
   const { unfoldings } = world.state.jobs;
   submit(world, [{ name: "late", dependsOn: [{ kind: "afterok", on: ["job-0"] }] }]);
@@ -109,7 +109,7 @@ const filters = fc.record({
   submittedBy: fc.constantFrom(undefined, undefined, "me", "you"),
 });
 
-test("a list finds the same jobs as a look at every job, folded or not", () => {
+test("a list finds the same jobs as a scan of every job, folded or not", () => {
   fc.assert(
     fc.property(fc.array(spec, { maxLength: 12 }), filters, fc.nat(20), (specs, filter, placed) => {
       const world = new World();
@@ -155,7 +155,7 @@ describe("a list of the tasks of an array", () => {
     return tasks;
   };
 
-  test("passes over blocks of which no task is in a wanted state", () => {
+  test("skips blocks in which no task is in a wanted state", () => {
     const { found, looks } = list(["failed"], 10);
     expect(found).toEqual([5_000]);
     expect(looks).toBeLessThan(2 * 4_096);
@@ -168,8 +168,8 @@ describe("a list of the tasks of an array", () => {
   });
 });
 
-describe("lists that are read in slices", () => {
-  test("leave commands their turn, and are as new as their first slice", async () => {
+describe("lists read in slices", () => {
+  test("let commands run between slices, and are as new as their first slice", async () => {
     const { plane } = await aPlane();
     const jobs = Array.from({ length: JOBS }, () => ({ spec: { command: ["x"] } }));
     await plane.operations.submitJobs(jobs, {});
@@ -248,7 +248,7 @@ describe("a list in an order", () => {
   const sorted = (sort: string, size = 10) =>
     read(world, { filter: {}, size, below: undefined, order: readJobOrder(sort) }).ids;
 
-  test("has the first in it, and of equal ones the newer first", () => {
+  test("has the first jobs in it, and of equal ones the newer first", () => {
     expect(sorted("priority:desc")).toEqual([5, 3, 1, 4, 6, 2]);
     expect(sorted("priority")).toEqual([6, 2, 4, 3, 1, 5]);
     expect(sorted("priority:desc", 2)).toEqual([5, 3]);
@@ -264,7 +264,7 @@ describe("a list in an order", () => {
     expect(() => readJobOrder("size")).toThrow(/sort: .*submitted, started, ended, took/);
   });
 
-  test("looks at all it may look at, in slices, and shows no more than were asked for", () => {
+  test("scans all jobs that it may, in slices, and returns no more than requested", () => {
     const many = manyQueued();
     const page = { filter: {}, size: 3, below: undefined, order: readJobOrder("name:desc") };
     const { ids, slices, next } = read(many, page);

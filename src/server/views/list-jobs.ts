@@ -7,7 +7,7 @@ import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import type { JobFilter } from "../operations/operations.ts";
 
-/** Reading a folded job takes as long as looking at this many others, and showing one, too. */
+/** Reading a folded job takes as long as checking this many others, and so does showing one. */
 export const UNFOLDING_LOOKS = 8;
 /** The same for a search in the text of a folded job. */
 const SEARCH_LOOKS = 2;
@@ -22,22 +22,22 @@ interface ListOptions {
 }
 
 /**
- * One page of jobs, from the newest down, read in slices. Blocks of jobs of which none can match are
- * passed over, and of a folded job the text is searched before it is read.
+ * One page of jobs, from the newest down, read in slices. Skips blocks in which no job can match, and searches the text of a folded job
+ * before it parses it.
  */
 export class JobList<View> {
   readonly found: View[] = [];
-  /** How much was looked at: for tests, as are the blocks that were passed over. */
+  /** The number of checked jobs: for tests, like the number of skipped blocks. */
   looks = 0;
   passedOver = 0;
   readonly #options: ListOptions;
   readonly #query: PreparedQuery;
-  /** What the text of a folded job must hold. */
+  /** A text that a folded job must contain. */
   readonly #parts: readonly string[];
   #below: number | undefined;
-  /** Of those found, where there is an order. */
+  /** The found jobs, if there is an order. */
   readonly #keys: SortKey[] = [];
-  /** The first id of the block that is being looked at. */
+  /** The first id of the present block. */
   #block = -1;
 
   constructor(options: ListOptions) {
@@ -47,12 +47,12 @@ export class JobList<View> {
     this.#below = options.below;
   }
 
-  /** Where the next page begins; undefined: there is none. */
+  /** The position of the next page; undefined: there is none. */
   get next(): number | undefined {
     return this.#below;
   }
 
-  /** Looks at some; whether the page is complete. */
+  /** Checks some jobs; returns whether the page is complete. */
   slice(state: State, show: (record: JobRecord) => View): boolean {
     const order = state.jobOrder;
     const until = Math.min(this.looks + limits.listSliceLooks, limits.listPageLooksMax);
@@ -74,7 +74,7 @@ export class JobList<View> {
     return at === 0 || this.#isFull || this.looks >= limits.listPageLooksMax;
   }
 
-  /** In an order of its own a page looks at all that it may look at, and has the first of them. */
+  /** With an order, a page scans all jobs that it may, and returns the first of them. */
   get #isFull(): boolean {
     return this.#options.order === undefined && this.found.length >= this.#options.size;
   }
@@ -86,7 +86,7 @@ export class JobList<View> {
       return;
     }
     const key = order.keyOf(record);
-    // Of equal ones the newer is first, which came first.
+    // Of equal jobs the newer one is first, because it was found first.
     const at = upperBound(this.#keys, (other) => order.compare(other, key) <= 0);
     if (at >= size) return;
     this.#keys.splice(at, 0, key);
@@ -96,7 +96,7 @@ export class JobList<View> {
     this.found.pop();
   }
 
-  /** Whether the block of this job is worth looking at. */
+  /** Whether the block of this job may contain a match. */
   #enter({ index }: State, id: JobId): boolean {
     const block = index.firstNear(id);
     if (block === this.#block) return true;
@@ -126,7 +126,7 @@ export class JobList<View> {
     if (!isAny && !states.includes(mark?.state ?? "pending")) return false;
     if (group !== undefined && group !== (mark?.group ?? lane?.group.group.id)) return false;
     const wantsPlace = cluster !== undefined || node !== undefined;
-    if (wantsPlace && lane !== undefined) return false; // it has been on none
+    if (wantsPlace && lane !== undefined) return false; // it was never on one
     if (wantsPlace && !this.#mayHaveBeenThere(state, id)) return false;
     if (this.#parts.length > 0) {
       this.looks += SEARCH_LOOKS;
@@ -137,7 +137,7 @@ export class JobList<View> {
     return true;
   }
 
-  /** A folded job that has ended. Of one with several rows the text is read. */
+  /** An ended, folded job. If it has several rows, its text is parsed. */
   #mayHaveBeenThere(state: State, id: JobId): boolean {
     const { cluster, node } = this.#options.filter;
     const only = state.jobs.foldedTask(id);
@@ -158,7 +158,7 @@ const partsOf = ({ labels, submittedBy }: JobFilter): string[] => {
   return parts;
 };
 
-/** Where the first id that is not below `id` stands. */
+/** The position of the first id that is not below `id`. */
 export function lowerBound(order: readonly number[], id: number): number {
   let low = 0;
   let high = order.length;
@@ -170,7 +170,7 @@ export function lowerBound(order: readonly number[], id: number): number {
   return low;
 }
 
-/** How many at the beginning are before. */
+/** The number of items at the beginning that come before. */
 function upperBound(keys: readonly SortKey[], isBefore: (key: SortKey) => boolean): number {
   let low = 0;
   let high = keys.length;
@@ -204,7 +204,7 @@ const placeTest =
     (node === undefined || id === node) &&
     (cluster === undefined || nodes.get(nodeId(id))?.node.cluster === cluster);
 
-/** Whether a task of the job is or was on the node or cluster, as far as its rows say so. */
+/** Whether a task of the job is or was on the node or cluster, according to its rows. */
 function hasBeenOn(
   state: State,
   record: JobRecord,

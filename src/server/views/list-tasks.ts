@@ -4,7 +4,7 @@ import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { type TaskStateName, taskStateName } from "../../core/model/progress.ts";
 import { limits } from "../../limits.ts";
 
-/** Showing a task takes as long as looking at this many others. */
+/** Showing a task takes as long as checking this many others. */
 const SHOWING_LOOKS = 4;
 
 interface TaskListOptions {
@@ -16,12 +16,11 @@ interface TaskListOptions {
 }
 
 /**
- * One page of a job's tasks in the order of their indexes, read in slices. Blocks of an array whose
- * tasks are all in other states are passed over.
+ * One page of a job's tasks in the order of their indexes, read in slices. Skips blocks of an array whose tasks are all in other states.
  */
 export class TaskList<View> {
   readonly found: View[] = [];
-  /** How much was looked at: for tests. */
+  /** The number of checked tasks: for tests. */
   looks = 0;
   readonly #size: number;
   readonly #wanted: ReadonlySet<TaskStateName>;
@@ -34,12 +33,12 @@ export class TaskList<View> {
     this.#position = from;
   }
 
-  /** Where the next page begins; undefined: there is none. */
+  /** The position of the next page; undefined: there is none. */
   get next(): number | undefined {
     return this.#isOver ? undefined : this.#position;
   }
 
-  /** Looks at some; whether the page is complete. */
+  /** Checks some tasks; returns whether the page is complete. */
   slice(record: JobRecord, show: (index: number) => View): boolean {
     const until = Math.min(this.looks + limits.listSliceLooks, limits.listPageLooksMax);
     while (this.looks < until && this.found.length < this.#size) {
@@ -58,7 +57,7 @@ export class TaskList<View> {
     return this.#isOver || isFull || this.looks >= limits.listPageLooksMax;
   }
 
-  /** At the beginning of a block none of whose tasks is wanted: goes on behind it. */
+  /** At the beginning of a block without wanted tasks: continues after it. */
   #passOver(record: JobRecord): void {
     const { arrayTasks } = record;
     if (this.#wanted.size === 0) return;

@@ -35,7 +35,7 @@ const ids = ({ tasks }: { tasks: readonly NewestTaskView[] }): string[] =>
   tasks.map(({ id }) => id);
 
 describe("the newest tasks", () => {
-  test("come with those of the newest job first, an array's in their order", async () => {
+  test("begin with those of the newest job, an array's in their order", async () => {
     await submit({}, { array: "3-9:3" }, { command: undefined, script: "echo", name: "a script" });
     expect(ids(await all())).toEqual(["3", "2.3", "2.6", "2.9", "1"]);
     const { tasks } = await all();
@@ -51,7 +51,7 @@ describe("the newest tasks", () => {
     expect(tasks[1]).toMatchObject({ jobId: "2", index: 3, command: ["true"] });
   });
 
-  test("show where they are, how they ended and why", async () => {
+  test("show their place, their end and its reason", async () => {
     await submit({}, { command: ["false"] });
     await plane.operations.cancelJob("2", "not wanted");
     await anObedientAgent(plane, 3);
@@ -114,7 +114,7 @@ describe("the newest tasks", () => {
     expect(pages).toBe(2);
   });
 
-  test("are looked at in bounded slices", () => {
+  test("are read in bounded slices", () => {
     const world = new World();
     const submissions = Array.from({ length: 500 }, () => ({
       spec: aSpec({}),

@@ -35,7 +35,7 @@ export const createNewestTasksOperation = ({
   },
 });
 
-/** Total by type: whether a task in this state is over. */
+/** Exhaustive by type: whether a task in this state has ended. */
 const IS_OVER: Readonly<Record<TaskStateName, boolean>> = {
   pending: false,
   waiting: false,
@@ -60,13 +60,13 @@ const openIn = (counts: TaskCounts): number => {
   return open;
 };
 
-/** One page from the newest job down. Looks at a bounded number of jobs and tasks. */
+/** One page from the newest job down. Checks a bounded number of jobs and tasks. */
 export class NewestTasks {
   readonly tasks: NewestTaskView[] = [];
-  /** How much was looked at: for tests. */
+  /** The number of checked tasks: for tests. */
   looks = 0;
   readonly #isOpenOnly: boolean;
-  /** Where the next slice begins: undefined at first, and when all was looked at. */
+  /** The position of the next slice: undefined at first, and when everything was checked. */
   #next: TaskPlace | undefined;
   #until = 0;
 
@@ -75,12 +75,12 @@ export class NewestTasks {
     this.#isOpenOnly = isOpenOnly;
   }
 
-  /** Where the next page begins; undefined: there is none. */
+  /** The position of the next page; undefined: there is none. */
   get next(): TaskPlace | undefined {
     return this.#next;
   }
 
-  /** Looks at some; whether the page is complete. */
+  /** Checks some tasks; returns whether the page is complete. */
   slice(state: State): boolean {
     this.#until = Math.min(this.looks + limits.listSliceLooks, limits.newestTasksScanMax);
     this.#next = this.#scan(state);
@@ -98,7 +98,7 @@ export class NewestTasks {
   #scan(state: State): TaskPlace | undefined {
     const order = state.jobOrder;
     const from = this.#next;
-    // A job of which something is left, and those before it.
+    // A job with unread tasks, and the jobs before it.
     let at = from === undefined ? order.length : lowerBound(order, from.job + 1);
     let position = from !== undefined && order[at - 1] === from.job ? from.position : 0;
     for (; at > 0; at--) {
@@ -111,7 +111,7 @@ export class NewestTasks {
     return undefined;
   }
 
-  /** Returns the position of the first task that finds no room. */
+  /** Returns the position of the first task that no longer fits. */
   #addJob(state: State, id: JobId, from: number): number | undefined {
     this.looks++;
     if (this.#isOpenOnly && state.jobs.foldedEnd(id) !== undefined) return undefined;

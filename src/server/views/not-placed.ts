@@ -1,7 +1,7 @@
 import { positionOf } from "../../core/model/job/array-range.ts";
 import { type Job, rangesOf, taskTotalOf } from "../../core/model/job/job.ts";
 import { countHeld, isHeldAt } from "../../core/model/job/user-hold.ts";
-import { isAtMost, underWay } from "../../core/model/progress.ts";
+import { isAtTaskLimit, activeTasksOf } from "../../core/model/progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { State } from "../../core/state/state.ts";
 
@@ -38,7 +38,7 @@ export function whyNotPlaced(state: State, record: JobRecord): string | undefine
   return undefined;
 }
 
-/** When the job is to begin; undefined: it may already. */
+/** The earliest start of the job; undefined: it may start already. */
 function beginsLater({ job, isBackingOff, taskRowCount }: JobRecord): string | undefined {
   const { beginAtMs } = job.spec.terms;
   if (beginAtMs === undefined || !isBackingOff || taskRowCount > 0) return undefined;
@@ -47,11 +47,11 @@ function beginsLater({ job, isBackingOff, taskRowCount }: JobRecord): string | u
 
 /** "2 tasks of it are under way, as many as may be at once"; undefined: more may be. */
 export function describeAtMost({ job, progress }: JobRecord): string | undefined {
-  if (!isAtMost(job, progress)) return undefined;
-  return `${underWay(progress)} of its tasks are under way, as many as its array may have at once`;
+  if (!isAtTaskLimit(job, progress)) return undefined;
+  return `${activeTasksOf(progress)} of its tasks are under way, the limit of its array`;
 }
 
-/** What a user can do about it. */
+/** The user's remedy. */
 export function hintAgainst(state: State, { job }: JobRecord): string | undefined {
   const { hold, spec, id } = job;
   if (hold !== undefined && hold.tasks === undefined) return `release it: busbar release ${id}`;

@@ -10,11 +10,11 @@ const SIZE_RULE = {
   multipleOf: 1,
 } as const satisfies Rule;
 
-/** The page size asked for, checked. */
+/** The requested page size, checked. */
 export const pageSizeOf = ({ pageSize = limits.pageSizeDefault }: Page): number =>
   checkRule(pageSize, "pageSize", SIZE_RULE);
 
-/** How one list is read page by page. A token is the place to go on from, marked by what is listed. */
+/** Reads one list page by page. A token is the position to continue from, marked with the list that it belongs to. */
 class Pages {
   readonly rules: { readonly pageSize: Rule; readonly pageToken: Rule };
   readonly #mark: string;

@@ -4,7 +4,7 @@ import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { Queued } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
 
-/** Of an array with very many tasks the first are looked at. */
+/** Limits the tasks that are checked: an array may have very many. */
 const TASKS_LOOKED_AT = 10_000;
 const REASONS_NAMED = 5;
 

@@ -28,9 +28,9 @@ export interface ClusterAnswerView {
 
 export interface SelectionView {
   readonly strategy: string;
-  /** Absent: none is good enough. */
+  /** Absent: no cluster qualifies. */
   readonly chosen?: string;
-  /** All that remain, the chosen one first. */
+  /** All remaining clusters, the chosen one first. */
   readonly ranked: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }

@@ -9,7 +9,7 @@ import { sum } from "../operations/node-operations.ts";
 import { showClusterRow } from "./show-cluster-row.ts";
 import type { ClusterView, CredentialTimesView, SubsystemView } from "./views.ts";
 
-/** By name. Nodes are looked at once, however many clusters there are. */
+/** By name. Reads the nodes once, however many clusters there are. */
 export function showClusters(state: State): ClusterView[] {
   const nodes = Map.groupBy(state.nodes.values(), ({ node }) => node.cluster);
   return state.clusters.inOrder.map((cluster) => show(state, cluster, nodes.get(cluster.id) ?? []));
@@ -19,7 +19,7 @@ export function showCluster(state: State, cluster: Cluster): ClusterView {
   const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === cluster.id);
   const view = show(state, cluster, nodes);
   if (cluster.kind === "pulling") return view;
-  // Put together from all its nodes: of one cluster that is quick enough, of all it is not.
+  // Computed from all its nodes: fast enough for one cluster, too slow for all.
   const { graph, subsystems } = managedGraph(state, cluster.id);
   return {
     ...view,
@@ -54,7 +54,7 @@ function showCredentials({ credentials }: State, cluster: ClusterId): Credential
   };
 }
 
-/** A graph may have a million vertices, and never changes. */
+/** A graph may have a million vertices, and is immutable. */
 const countsByGraph = new WeakMap<Graph, Readonly<Record<string, number>>>();
 
 function countsOf(graph: Graph): Readonly<Record<string, number>> {

@@ -1,4 +1,4 @@
-import { type EnergyTerms, SHARE_PLACE } from "../../core/model/job/energy.ts";
+import { type EnergyTerms, SHARE_RESOURCE } from "../../core/model/job/energy.ts";
 import type { JobSpec } from "../../core/model/job/job.ts";
 import { doneOf, type Task } from "../../core/model/job/task.ts";
 import type { Power } from "../../core/model/node/power.ts";
@@ -14,7 +14,7 @@ export function showEnergy({ energy }: JobSpec, progress: Progress): JobEnergyVi
   return { wattSeconds, doneWattSeconds: done, unplacedWattSeconds: wattSeconds - placed };
 }
 
-/** How far a job is by energy, in hundredths, rounded down; one that asks for none is done when it has ended. */
+/** The progress of a job by energy, in hundredths, rounded down; a job without energy is done when it has ended. */
 export function energyPercent({ wattSeconds }: EnergyTerms, { state, energy }: Progress): number {
   if (wattSeconds === 0) return state === "succeeded" ? 100 : 0;
   const done = energy?.done ?? 0;
@@ -31,7 +31,7 @@ export const showPower = (power: Power, used: Resources): PowerView => ({
   ...(power.greatestShare === undefined ? {} : { greatestShare: power.greatestShare }),
   needsNoCommand: power.isBare === true,
   ...(power.tickMs === undefined ? {} : { tickMs: power.tickMs }),
-  shares: used[SHARE_PLACE] ?? 0,
+  shares: used[SHARE_RESOURCE] ?? 0,
   sharesMax: power.site?.shares ?? 1,
   ...(power.site === undefined ? {} : { edges: power.site.edges }),
 });

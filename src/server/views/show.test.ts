@@ -50,11 +50,11 @@ const aFailedTask = (job: Job, failure: TaskFailure): Task => ({
 
 const shown = (job: Job, state: "succeeded" | "failed" | "cancelled" | "expired", only?: Task) => {
   const times = { startedAtMs: 1, lastEndAtMs: 2, usage: undefined };
-  const told = { tasksTold: 0, done: 0 };
+  const told = { tasksWithProgress: 0, done: 0 };
   return showJob(job, { state, counts: noCounts(), ...times, ...told }, { only, revision: 1 });
 };
 
-test("what no process has left has no exit code", () => {
+test("a task without an ended process has no exit code", () => {
   expect(shown(aJob(), "succeeded").exitCode).toBe(0);
   expect(shown(aJob(), "cancelled")).not.toHaveProperty("exitCode");
   expect(shown(aJob(), "expired")).not.toHaveProperty("exitCode");
@@ -62,7 +62,7 @@ test("what no process has left has no exit code", () => {
   expect(shown(aJob("0-9"), "failed").exitCode).toBe(1);
 });
 
-test("a memory limit says which, and what would help", () => {
+test("the reason of a memory limit names the limit and a remedy", () => {
   const failure = { kind: "out-of-memory", limitBytes: 32 * MIB } as const;
   const job = aJob();
   const only = aFailedTask(job, failure);

@@ -24,7 +24,7 @@ import {
   taskTotalIn,
 } from "../../core/model/progress.ts";
 import { SIGNAL_NUMBERS } from "../../lib/signal-numbers.ts";
-import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
+import type { RunTimes } from "../../core/scheduler/nodes/run-times.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
 import { queueReason, showChanges } from "./not-placed.ts";
 import { energyPercent, showEnergy, showPower, showShare } from "./show-energy.ts";
@@ -91,7 +91,7 @@ function showWork(work: JobSpec["work"]): object {
   return { [work.kind]: work.text, ...args };
 }
 
-/** The request as submitted: the need for a node that can start containers follows from the rest. */
+/** The request as submitted, without the derived requirement of a node that can start containers. */
 const showPlacement = ({
   containers: _containers,
   attach: _attach,
@@ -114,16 +114,15 @@ const showSelect = ({ strategy, options, parameters }: SelectTerms): JobSpecView
   parameters,
 });
 
-/** `only`: the row of the one task of a job without array, for its exit code and reason. */
+/** `only`: the row of the only task of a job without array, for its exit code and reason. */
 export function showJob(
   job: Job,
   progress: Progress,
   extra: { readonly only: Task | undefined; readonly pendingReason?: string; revision: number },
 ): JobView {
   const ended = isJobEnded(progress);
-  const failure = extra.only === undefined ? {} : outcomeOf(extra.only);
-  const restart = extra.only && describeRestart(extra.only);
-  const reason = job.closed?.reason ?? failure.reason ?? restart ?? extra.pendingReason;
+  const failure: Outcome = extra.only === undefined ? {} : outcomeOf(extra.only);
+  const reason = reasonOf(job, extra.only) ?? extra.pendingReason;
   return {
     id: String(job.id),
     spec: showSpec(job.spec),
@@ -150,22 +149,26 @@ export function showJob(
   };
 }
 
-/** undefined: it was never started again. */
+/** `only`: as in `showJob`. */
+export const reasonOf = ({ closed }: Job, only: Task | undefined): string | undefined =>
+  closed?.reason ?? (only && (outcomeOf(only).reason ?? describeRestart(only)));
+
+/** undefined: it was never restarted. */
 const shownRestarts = (task: Task | undefined): number | undefined =>
   task?.restarts === undefined || task.restarts.count === 0 ? undefined : task.restarts.count;
 
-/** undefined: none of its tasks reported any. */
+/** undefined: none of its tasks reported progress. */
 function showJobProgress(
   { spec }: Job,
   progress: Progress,
   only: Task | undefined,
 ): ProgressView | undefined {
   if (spec.energy !== undefined) return { percent: energyPercent(spec.energy, progress) };
-  if (progress.tasksTold === 0) return undefined;
+  if (progress.tasksWithProgress === 0) return undefined;
   return { ...showProgress(only?.progress), percent: percentOf(progress, taskTotalOf(spec)) };
 }
 
-/** undefined: nothing was reported. */
+/** undefined: none was reported. */
 function showProgress(progress: TaskProgress | undefined): ProgressView | undefined {
   if (progress === undefined) return undefined;
   const { percent, message, atMs } = progress;
@@ -176,7 +179,7 @@ function showProgress(progress: TaskProgress | undefined): ProgressView | undefi
   };
 }
 
-/** undefined: nothing is known. */
+/** undefined: unknown. */
 export function showUsage(usage: Usage | undefined): UsageView | undefined {
   if (usage === undefined) return undefined;
   const { cpuUs, wallUs, maxRssKib, majorFaults } = usage;
@@ -188,7 +191,7 @@ export function showUsage(usage: Usage | undefined): UsageView | undefined {
   };
 }
 
-/** undefined: no process has left one. */
+/** undefined: no process exited with one. */
 function exitCodeOf(
   { closed, spec }: Job,
   progress: Progress,
@@ -226,7 +229,7 @@ function outcomeOf({ state }: Task): Outcome {
   }
 }
 
-/** An attempt that did not exit by itself has the code that a shell or timeout(1) would give. */
+/** An attempt that did not exit by itself has the code that a shell or timeout(1) would return. */
 function failureOutcome(failure: TaskFailure): Outcome & { readonly reason: string } {
   const reason = describeFailure(failure);
   switch (failure.kind) {
@@ -342,7 +345,7 @@ export function showNode(
       onLost: shownPolicy(node),
       lostAfterMs: lostAfterMsOf(node),
       clockOffsetMs: node.clockOffsetMs,
-      ...showPace(node, load.pace),
+      ...showRunTimes(node, load.runTimes),
       address: node.address,
       power: node.power && showPower(node.power, load.used),
       facts,
@@ -357,10 +360,13 @@ function shownPolicy(node: Node): "keep" | "fail" | undefined {
 }
 
 /** Only where tasks may be fetched ahead. */
-function showPace(node: Node, pace: Pace | undefined): Pick<NodeView, "heldMax" | "taskMsMean"> {
-  if (pace === undefined || !mayHold(node)) return {};
-  const heldMax = pace.depth(node.capacity);
-  return heldMax === 0 ? {} : { heldMax, taskMsMean: Math.round(pace.meanMs * 10) / 10 };
+function showRunTimes(
+  node: Node,
+  runTimes: RunTimes | undefined,
+): Pick<NodeView, "heldMax" | "taskMsMean"> {
+  if (runTimes === undefined || !mayHold(node)) return {};
+  const heldMax = runTimes.depth(node.capacity);
+  return heldMax === 0 ? {} : { heldMax, taskMsMean: Math.round(runTimes.meanMs * 10) / 10 };
 }
 
 function probeAtMs({ quarantine }: Node): number | undefined {

@@ -14,7 +14,7 @@ const aJob: Omit<Job, "spec"> = {
   waitsFor: undefined,
 };
 
-/** What the answer says of a spec that was submitted so. */
+/** The spec in the answer to this submission. */
 const shown = (input: JobSpecInput) => showSpec(toJobSpec({ command: ["true"], ...input }));
 
 describe("nice", () => {
@@ -36,7 +36,7 @@ describe("nice", () => {
 });
 
 describe("comment", () => {
-  test("is shown as it was submitted, and absent where there is none", () => {
+  test("is shown as submitted, and absent where there is none", () => {
     expect(shown({ comment: "for the paper" }).comment).toBe("for the paper");
     expect(shown({})).not.toHaveProperty("comment");
   });
@@ -51,7 +51,7 @@ describe("comment", () => {
 describe("images and containers", () => {
   const runSpec = (input: JobSpecInput) => toRunSpec({ ...aJob, spec: toJobSpec(input) }, "node");
 
-  test("are shown as they were submitted, and reach the agent", () => {
+  test("are shown as submitted, and reach the agent", () => {
     const image = "oci:/images/tool:1";
     const asked = { image, mounts: [{ source: "/a", target: "/b", writable: true }] };
     expect(shown(asked)).toMatchObject(asked);
@@ -65,7 +65,7 @@ describe("images and containers", () => {
     expect(runSpec({ command: ["true"] }).container).toBeUndefined();
   });
 
-  test("of several containers each has its own", () => {
+  test("of several containers each has its own image", () => {
     const containers = [
       { name: "a", image: "a:1", command: ["x"], env: { A: "1" } },
       { name: "b", image: "b:1" },

@@ -25,7 +25,7 @@ export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
   readonly priority: number;
   readonly killGraceMs: number;
   readonly outputLimitBytes: number;
-  /** The graph request of each task; `resources` is about its total. */
+  /** The graph request of each task; `resources` is roughly its total. */
   readonly request?: ResourceChoice;
 }
 
@@ -47,15 +47,15 @@ export interface JobView extends JobChangesView {
   readonly reason?: string;
   /** Once ended: 0 when all succeeded, that of the task when there is one, else 1. */
   readonly exitCode?: number;
-  /** Of all attempts at all of its tasks that have ended. */
+  /** The usage of all ended attempts at all of its tasks. */
   readonly usage?: UsageView;
   /** The mean over its tasks; absent: none of them reported any. */
   readonly progress?: ProgressView;
-  /** Of a job that is split by energy. */
+  /** For a job that is split by energy. */
   readonly energy?: JobEnergyView;
-  /** Of a service; absent: it belongs to none. */
+  /** For an instance of a service; absent: it belongs to none. */
   readonly instance?: InstanceRefView;
-  /** Of a job that is a service: how often its task was started again; absent: never. */
+  /** For a job that is a service: how often its task was restarted; absent: never. */
   readonly restarts?: number;
   readonly revision: number;
 }
@@ -64,7 +64,7 @@ export interface JobView extends JobChangesView {
 export interface ProgressView {
   /** 0 to 100, in hundredths. */
   readonly percent: number;
-  /** Of a job: only where it has a single task. */
+  /** For a job: only if it has a single task. */
   readonly message?: string;
   /** When the server received it; absent for ended tasks and for arrays. */
   readonly reportedAtMs?: number;
@@ -75,7 +75,7 @@ export interface UsageView {
   /** User and system time. */
   readonly cpuMs?: number;
   readonly wallMs?: number;
-  /** Of the largest process; of several attempts the most. Absent where many jobs are summed up. */
+  /** Of the largest process; for several attempts the maximum. Absent in sums over many jobs. */
   readonly maxRssBytes?: number;
   readonly majorFaults?: number;
 }
@@ -83,7 +83,7 @@ export interface UsageView {
 export interface PastAttemptView {
   readonly attempt: number;
   readonly node?: string;
-  /** That it was handed over to. */
+  /** The cluster that it was assigned to. */
   readonly cluster?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs: number;
@@ -111,13 +111,13 @@ export interface TaskView {
   readonly past: readonly PastAttemptView[];
   /** How it failed. */
   readonly failure?: TaskFailure["kind"];
-  /** Of the latest attempt, once it has ended. */
+  /** For the latest attempt, once it has ended. */
   readonly usage?: UsageView;
-  /** Of the latest attempt; absent: it reported none. */
+  /** For the latest attempt; absent: it reported none. */
   readonly progress?: ProgressView;
-  /** Of a job that is split by energy, once it is placed. */
+  /** For a job that is split by energy, once it is placed. */
   readonly share?: ShareView;
-  /** Of a service: how often it was started again; absent: never. */
+  /** For a task of a service: how often it was restarted; absent: never. */
   readonly restarts?: number;
   readonly revision: number;
 }
@@ -139,7 +139,7 @@ export interface OfferedTaskView {
   readonly id: string;
   readonly attempt: number;
   readonly name: string;
-  readonly jobspec: string | undefined; // of work that is one
+  readonly jobspec: string | undefined; // for a task of a whole jobspec
   readonly spec: JobSpecView; // made on access
   readonly offeredAtMs: number;
 }
@@ -168,7 +168,7 @@ export interface NodeView {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly drainedBy?: string;
-  /** The principal that last drained, undrained or set it; absent: not known. */
+  /** The principal that last drained, undrained or set it; absent: unknown. */
   readonly changedBy?: string;
   /** Why its agent cannot start processes, and since when; absent: it can. */
   readonly sickness?: string;
@@ -184,7 +184,7 @@ export interface NodeView {
   /** How far its clock is ahead of the server's; below zero: behind; absent: not by much. */
   readonly clockOffsetMs?: number;
   readonly agentVersion: string;
-  /** The last address of its agent; absent: not known. */
+  /** The last address of its agent; absent: unknown. */
   readonly address?: string;
   /** Its agent is the agent of the whole cluster, and accepts tasks offered to the cluster. */
   readonly isClusterAgent: boolean;
@@ -200,7 +200,7 @@ export interface ClusterView {
   /** managed: its nodes have agents; pulling: it was registered with a graph. */
   readonly kind: Cluster["kind"];
   readonly createdAtMs: number;
-  /** Absent: it is not known. */
+  /** Absent: unknown. */
   readonly registeredBy?: string;
   /** The principal that last replaced its graph, or added or removed a subsystem. */
   readonly changedBy?: string;
@@ -211,12 +211,12 @@ export interface ClusterView {
   readonly capacity: Readonly<Record<string, number>>;
   readonly used: Readonly<Record<string, number>>;
   readonly tasks: number;
-  /** Of a pulling cluster's graph: how many pieces of each type. */
+  /** For the graph of a pull cluster: the number of vertices of each type. */
   readonly vertices: Readonly<Record<string, number>>;
   readonly subsystems: readonly SubsystemView[];
   /** Its reported state, by key. */
   readonly state: readonly StateEntryView[];
-  /** Keys that go down as jobs are assigned. */
+  /** Keys that count down as jobs are assigned. */
   readonly counters: readonly StateCounter[];
   /** When each of its credentials was made; the server does not have the secrets themselves. */
   readonly credentials: CredentialTimesView;
@@ -267,13 +267,13 @@ export interface GroupView {
   readonly owner: string;
   readonly runningTasksMax?: number;
   readonly queuedTasksMax?: number;
-  /** The principal that last changed it; absent: nobody did, or it is not known. */
+  /** The principal that last changed it; absent: nobody did, or it is unknown. */
   /** The principal that paused it: its tasks are not placed. */
   readonly pausedBy?: string;
   readonly changedBy?: string;
   readonly tasks: TaskCounts;
   readonly used: Readonly<Record<string, number>>;
-  /** Of all attempts at tasks of its jobs, as long as the server retains them. */
+  /** The usage of all attempts at tasks of its jobs, while the server retains them. */
   readonly usage?: UsageView;
   /** 0: it was never written, and has the defaults. */
   readonly revision: number;
@@ -380,7 +380,7 @@ export interface StatsView {
 
 export type WatchEventView = { readonly revision: number } & (
   | { readonly kind: "sync" }
-  /** Nothing happened for this watch up to here. */
+  /** No event for this watch up to here. */
   | { readonly kind: "bookmark" }
   | { readonly kind: "job"; readonly job: JobView }
   | { readonly kind: "task"; readonly task: TaskView }

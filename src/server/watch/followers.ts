@@ -1,12 +1,14 @@
 import type { Revision } from "../../core/model/ids.ts";
+import type { Job } from "../../core/model/job/job.ts";
+import type { Task } from "../../core/model/job/task.ts";
 import { limits } from "../../limits.ts";
 import { isJobEnded } from "../../core/model/progress.ts";
-import { showJob } from "../views/show.ts";
-import type { JobView } from "../views/views.ts";
+import { reasonOf, showJob, showTask } from "../views/show.ts";
+import type { JobView, TaskView } from "../views/views.ts";
 import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
 import { type KeptCommit, snapshotAt } from "./kept-commit.ts";
-import type { FollowedEvent } from "./watch-format.ts";
-import { entriesOf, eventOf, type WatchEntry, type WatchSource } from "./watch-entries.ts";
+import type { FollowedEvent, JobBrief } from "./watch-format.ts";
+import { entriesOf, eventOf, jobAt, type WatchEntry, type WatchSource } from "./watch-entries.ts";
 
 /** A commit with its place in the history. */
 export interface Published {
@@ -112,8 +114,12 @@ export class Followers {
       const snapshot = snapshotAt(kept, entry, source.jobOf);
       return snapshot && new FollowedJob(snapshot, revision);
     }
+    if (entry.table === "task") {
+      const job = jobAt(kept, entry.row.jobId, source);
+      return job && new FollowedTask({ job, row: entry.row, revision }, source.clusterOf);
+    }
     const event = eventOf(kept, entry, revision, source);
-    return event?.kind === "job" ? undefined : event; // jobs are numbers
+    return event?.kind === "job" || event?.kind === "task" ? undefined : event; // seen above
   }
 
   #schedule(): void {
@@ -145,8 +151,56 @@ class FollowedJob {
     return isJobEnded(this.#snapshot.progress);
   }
 
+  /** Showing the whole spec takes longer than all the rest. */
+  get brief(): JobBrief {
+    const { job, progress, only } = this.#snapshot;
+    const { name, labels, work } = job.spec;
+    const reason = reasonOf(job, only);
+    return {
+      id: this.id,
+      name,
+      labels,
+      workload: work.kind === "workload" ? work.text : undefined,
+      state: progress.state,
+      tasks: progress.counts,
+      ...(reason === undefined ? {} : { reason }),
+      ...(job.instance === undefined ? {} : { instance: job.instance }),
+    };
+  }
+
   get job(): JobView {
     const { job, progress, only } = this.#snapshot;
     return (this.#shown ??= showJob(job, progress, { only, revision: this.revision }));
+  }
+}
+
+interface ChangedTask {
+  readonly job: Job;
+  readonly row: Task;
+  readonly revision: Revision;
+}
+
+class FollowedTask {
+  readonly kind = "task";
+  readonly #changed: ChangedTask;
+  readonly #clusterOf: WatchSource["clusterOf"];
+  #shown: TaskView | undefined;
+
+  constructor(changed: ChangedTask, clusterOf: WatchSource["clusterOf"]) {
+    this.#changed = changed;
+    this.#clusterOf = clusterOf;
+  }
+
+  get revision(): Revision {
+    return this.#changed.revision;
+  }
+
+  get jobId(): string {
+    return String(this.#changed.job.id);
+  }
+
+  get task(): TaskView {
+    const { job, row, revision } = this.#changed;
+    return (this.#shown ??= showTask(job, row.index, { row, revision }, this.#clusterOf));
   }
 }

@@ -2,7 +2,7 @@ import { gzipPiece } from "../../lib/bytes/gzip-pieces.ts";
 import { limits } from "../../limits.ts";
 import type { WatchFormat } from "./watch-format.ts";
 
-/** Events as a piece of a gzip stream; those that would gain nothing, or take long, stay as they are inside it. */
+/** Events as a piece of a gzip stream. Events that compression would not shrink, or that would take long, stay uncompressed inside it. */
 export const gzipEvents = (events: Buffer): Buffer =>
   gzipPiece(
     events,

@@ -21,22 +21,22 @@ export type ShownChange = Exclude<
  */
 export interface KeptCommit extends Pick<
   Commit,
-  "before" | "revision" | "loads" | "statuses" | "removedFrom"
+  "before" | "revision" | "loads" | "statuses" | "removedFrom" | "hasReplaced"
 > {
   /** Number of changes of the whole commit, also of those that watchers do not see. */
   readonly changeCount: number;
   /** About how much memory it holds. */
   readonly bytes: number;
   readonly changes: readonly ShownChange[];
-  /** Of the change at the same position. */
+  /** The revision of the change at the same position. */
   readonly revisions: readonly Revision[];
-  /** In the order in which the commit came to them. */
+  /** In the order in which the commit changed them. */
   readonly jobIds: readonly JobId[];
-  /** Of the job at the same position; undefined: as it was submitted. */
+  /** The snapshot of the job at the same position; undefined: as it was submitted. */
   readonly snapshots: readonly (JobSnapshot | undefined)[];
-  /** Of the job at the same position. */
+  /** The revision of the job at the same position. */
   readonly jobRevisions: Float64Array;
-  /** About how long its event is. */
+  /** The approximate length of its event. */
   readonly jobSizes: Float64Array;
 }
 
@@ -62,7 +62,7 @@ const PAST_ATTEMPT_BYTES = 200;
 const REQUEST_BYTES = 4_096;
 
 export function keepCommit(commit: Commit): KeptCommit {
-  const { before, revision, changes, jobs, loads, statuses, removedFrom } = commit;
+  const { before, revision, changes, jobs, loads, statuses, removedFrom, hasReplaced } = commit;
   const jobIds: JobId[] = [];
   const snapshots: (JobSnapshot | undefined)[] = [];
   const jobRevisions = new Float64Array(jobs.size);
@@ -86,7 +86,7 @@ export function keepCommit(commit: Commit): KeptCommit {
     bytes += changeBytes(change);
   }
   const changeCount = changes.length;
-  const kept = { before, revision, changeCount, bytes, changes: shown, revisions };
+  const kept = { before, revision, changeCount, bytes, changes: shown, revisions, hasReplaced };
   return { ...kept, jobIds, snapshots, jobRevisions, jobSizes, loads, statuses, removedFrom };
 }
 

@@ -37,14 +37,14 @@ interface Selected extends Selection {
   readonly block: RenderedBlock;
 }
 
-/** The bytes of one block of a commit in one format; packed, they may include blocks after it. */
+/** The bytes of one block of a commit in one format; packed bytes may include the blocks after it. */
 export class RenderedBlock {
-  /** Each event, rendered when a watch first wants it. */
+  /** Each event, rendered when a watch first needs it. */
   readonly parts: (Buffer | undefined)[] = [];
-  /** The events that pass a filter, one after the other. */
+  /** The events that pass a filter, one after another. */
   readonly selections = new Map<string, Selection>();
   bytes = 0;
-  /** How many watches have sent it and wait for the network. */
+  /** The number of watches that have sent it and wait for the network. */
   pins = 0;
   /** Of those, the watches that have not been ended. */
   live = 0;
@@ -62,7 +62,7 @@ export class RenderedBlock {
   }
 }
 
-/** The blocks of one commit in one format, by where they begin. */
+/** The blocks of one commit in one format, by their first entries. */
 type BlockList = (RenderedBlock | undefined)[];
 
 /**
@@ -114,8 +114,8 @@ export class RenderedEvents {
   }
 
   /**
-   * Of this block, and if the format is packed of some after it, what passes the filter. That may be
-   * nothing. Throws `compacted`, or as `render` does.
+   * The events of this block that pass the filter; in a packed format also those of some blocks after it. There may be none. Throws
+   * `compacted`, or as `render` does.
    */
   select(commit: KeptCommit, at: number, { format, filter, after }: Wanted): Selected {
     const block = this.#blockOf(commit, at, format);
@@ -263,6 +263,6 @@ export class RenderedEvents {
 const lostJob = ({ revision }: KeptCommit): AppError =>
   new AppError(
     "compacted",
-    `a job of revision ${revision} was removed since; list again and watch from the revision of ` +
+    `the job of revision ${revision} was removed; list again and watch from the revision of ` +
       "that answer",
   );

@@ -1,4 +1,5 @@
 import { type GroupId, type JobId, type Revision, revision } from "../../core/model/ids.ts";
+import type { Job } from "../../core/model/job/job.ts";
 import type { Change } from "../../core/state/change.ts";
 import { TABLES } from "../../core/state/tables/tables.ts";
 import type { KeptCommit, JobLookup, ShownChange } from "./kept-commit.ts";
@@ -13,7 +14,7 @@ import type { WatchFilter, WatchKind } from "./watch-filter.ts";
 export interface WatchSource {
   /** The job as it is now, or undefined when it was removed. */
   readonly jobOf: JobLookup;
-  /** Of the job as it is now. */
+  /** The revision of the job as it is now. */
   readonly revisionOf: (id: JobId) => Revision | undefined;
   readonly clusterOf: (node: string) => string | undefined;
 }
@@ -23,21 +24,21 @@ export type WatchEntry = ShownChange | number;
 
 /** The entries of a commit, cut into blocks of bounded size. The hub renders and sends a block at once. */
 export interface EntryList {
-  /** By their revisions. */
+  /** Ordered by revision. */
   readonly entries: readonly WatchEntry[];
-  /** Of the entry at the same place. */
+  /** The revision of the entry at the same position. */
   readonly revisions: readonly Revision[];
-  /** Where each block begins. */
+  /** The first entry of each block. */
   readonly starts: readonly number[];
   /** Positions of jobs, for the tasks of the same commit. */
   readonly positions: ReadonlyMap<JobId, number>;
-  /** Which entries are of a job; made when the first watch of one job reads the commit. */
+  /** The entries of each job; computed when the first watch of one job reads the commit. */
   ofJob: ReadonlyMap<JobId, readonly number[]> | undefined;
 }
 
 const listed = new WeakMap<KeptCommit, EntryList>();
 
-/** Made when the first watcher reads the commit: without watchers a commit costs none of this. */
+/** Computed when the first watcher reads the commit: a commit without watchers costs nothing here. */
 export function entriesOf(commit: KeptCommit): EntryList {
   const known = listed.get(commit);
   if (known !== undefined) return known;
@@ -50,7 +51,7 @@ export function entriesOf(commit: KeptCommit): EntryList {
 
 type InOrder = Pick<EntryList, "entries" | "revisions">;
 
-/** Changes that nothing replaced, and jobs, by their revisions. */
+/** Changes that no later change replaced, and jobs, ordered by revision. */
 function merge(commit: KeptCommit): InOrder {
   const { changes, revisions: ofChanges, jobIds, jobRevisions, removedFrom } = commit;
   const isReplaced = replacedIn(commit);
@@ -79,13 +80,14 @@ function merge(commit: KeptCommit): InOrder {
 }
 
 /**
- * Leaves out rows that a later change of the same commit replaced or removed: beside the job's
- * status at the end of the commit they could show an end that never was. Removals themselves are shown.
+ * Leaves out rows that a later change of the same commit replaced or removed: beside the job's status at the end of the commit they could
+ * show an end that never happened. Removals themselves are shown.
  */
-function replacedIn({ changes, removedFrom }: KeptCommit): (change: ShownChange) => boolean {
+function replacedIn(commit: KeptCommit): (change: ShownChange) => boolean {
+  const { changes, removedFrom, hasReplaced } = commit;
+  if (!hasReplaced && removedFrom.size === 0) return () => false;
   const last = new Map<string, ShownChange>();
   for (const change of changes) last.set(keyOf(change), change);
-  if (last.size === changes.length && removedFrom.size === 0) return () => false;
   return (change) =>
     "row" in change &&
     (last.get(keyOf(change)) !== change ||
@@ -104,10 +106,7 @@ function cut({ entries }: InOrder, { jobSizes }: KeptCommit): number[] {
   return starts;
 }
 
-/**
- * The first block from `from` on that may hold something for the filter; undefined: none does.
- * `after`: only what came later.
- */
+/** The first block from `from` on that may have an entry for the filter; undefined: none. `after`: only later entries. */
 export function nextBlock(
   commit: KeptCommit,
   { jobId }: WatchFilter,
@@ -129,7 +128,7 @@ export function nextBlock(
   return starts.findLastIndex((start) => start <= place);
 }
 
-/** The first place from `from` on whose revision is larger. */
+/** The first position from `from` on with a larger revision. */
 function firstAfter(revisions: readonly Revision[], after: Revision, from: number): number {
   let [low, high] = [from, revisions.length];
   while (low < high) {
@@ -140,7 +139,7 @@ function firstAfter(revisions: readonly Revision[], after: Revision, from: numbe
   return low;
 }
 
-/** Revision of the last entry before a block: a watch that has seen all earlier blocks has seen all up to it. */
+/** Revision of the last entry before a block: a watch that has seen all earlier blocks has seen everything up to it. */
 export function revisionBefore(commit: KeptCommit, block: number): Revision {
   const { starts, revisions } = entriesOf(commit);
   const start = starts[block];
@@ -176,7 +175,7 @@ export function isWanted(
   if (filter.jobId !== undefined && filter.jobId !== id) return false;
   if (filter.group === undefined) return true;
   const group = groupOf(commit, entry, id, source);
-  // The event of a removed job cannot be shown; the watch must learn that, not miss it.
+  // The event of a removed job cannot be shown; the watch must receive an error, not a gap.
   return group === undefined || group === filter.group;
 }
 
@@ -209,6 +208,12 @@ export function mayConcern(commit: KeptCommit, { kinds, jobId, group }: WatchFil
 
 const removes = ({ removedFrom }: KeptCommit, id: JobId): boolean => removedFrom.has(id);
 
+/** The job of a task that the commit changed; undefined: it was removed since. */
+export function jobAt(commit: KeptCommit, id: JobId, { jobOf }: WatchSource): Job | undefined {
+  const at = entriesOf(commit).positions.get(id);
+  return at === undefined ? undefined : snapshotAt(commit, at, jobOf)?.job;
+}
+
 /**
  * The event of an entry, which has this revision; undefined: a job was removed since, and its
  * submission is lost.
@@ -233,8 +238,7 @@ export function eventOf(
   switch (entry.table) {
     case "task": {
       const { jobId, index } = entry.row;
-      const at = entriesOf(commit).positions.get(jobId);
-      const job = at === undefined ? undefined : snapshotAt(commit, at, source.jobOf)?.job;
+      const job = jobAt(commit, jobId, source);
       if (job === undefined) return undefined;
       const shown = { row: entry.row, revision };
       return { kind: "task", task: showTask(job, index, shown, source.clusterOf), revision };

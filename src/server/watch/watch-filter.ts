@@ -8,7 +8,7 @@ import type { WatchQuery } from "../operations/operations.ts";
 export type WatchKind = WatchedName;
 export const WATCH_KINDS: readonly WatchKind[] = WATCHED_NAMES;
 
-/** The kinds of a watch that names none: notes of the clients of one door are only for that door. */
+/** The default kinds of a watch: notes of the clients of one door are only for that door. */
 export const USUAL_KINDS: readonly Exclude<WatchKind, "nexus">[] = WATCH_KINDS.filter(
   (kind) => kind !== "nexus",
 );

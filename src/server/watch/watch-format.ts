@@ -1,38 +1,38 @@
 import type { Revision } from "../../core/model/ids.ts";
 import type { AppError } from "../../lib/errors.ts";
-import type { WatchEventView } from "../views/views.ts";
+import type { JobView, WatchEventView } from "../views/views.ts";
 
 /**
- * How events look on one wire. The hub renders an event once for all watches of the same format, so
- * that a door has one format for all of its watches; another wire plugs in with another.
+ * The form of events on one wire. The hub renders an event once for all watches of the same format, so a door has one format for all of its
+ * watches; another wire adds another format.
  */
 export interface WatchFormat {
   readonly name: string;
-  /** The event with whatever frames it. May throw AppError: the watches that want it end with that. */
+  /** The event with its framing. May throw AppError, which ends the watches that need the event. */
   render(event: WatchEventView): Buffer;
-  /** Of a format whose blocks are made of another's, so that both share the rendering. */
+  /** For a format whose blocks are made from another's, so that both share the rendering. */
   readonly packing?: WatchPacking;
 }
 
 export interface WatchPacking {
   readonly from: WatchFormat;
   /**
-   * Makes one part of the rendered events of a block, all of one commit. It is made once for all
-   * watches that get these events. Returns the same `Buffer` where there is nothing to gain.
+   * Makes one part from the rendered events of a block, all of one commit. It is made once for all watches that get these events. Returns
+   * the same `Buffer` when packing gains nothing.
    */
   pack(events: Buffer, revision: Revision): Buffer;
 }
 
-/** Where the events of one watch go. The hub calls it from its own turns, never from `open`. */
+/** The destination of one watch's events. The hub calls it from its own turns, never from `open`. */
 export interface WatchSink {
   /**
-   * Sends parts in this order. They are shared by many watches and must not be changed. Calls
-   * `taken` once, when the network has them or the reader is gone.
+   * Sends parts in this order. Many watches share them, so they must not be changed. Calls `taken` once, when the network has them or the
+   * reader is gone.
    */
   send(parts: readonly Buffer[], taken: () => void): void;
   /** The watch is over; it can resume from `error.revision`. The reader has a while to read this. */
   end(error: AppError): void;
-  /** After `end`: cuts the reader off at once, because others need the memory that it holds. */
+  /** After `end`: cuts the reader off at once, because others need its memory. */
   cut(): void;
 }
 
@@ -40,7 +40,7 @@ export interface WatchSink {
 export interface WatchCaller {
   /** The same object for all calls of one connection. */
   readonly connection: object;
-  /** Without a port; undefined: in this process, or gone. */
+  /** Without a port; undefined: in this process, or disconnected. */
   readonly address: string | undefined;
 }
 
@@ -66,10 +66,20 @@ export interface EventFollower {
   close(): void;
 }
 
-/** The event as watches receive it. A job is rendered on access: most followers need only its id. */
+/** What follows from a job's row and status alone. */
+export interface JobBrief extends Pick<JobView, "id" | "state" | "tasks" | "reason" | "instance"> {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly workload?: string | undefined;
+}
+
+/** The event as watches receive it. Jobs and tasks are rendered on access: most followers need only ids. */
 export type FollowedEvent =
-  | Exclude<WatchEventView, { kind: "job" }>
+  | Exclude<WatchEventView, { kind: "job" | "task" }>
+  | (Extract<WatchEventView, { kind: "task" }> & { readonly jobId: string })
   | (Extract<WatchEventView, { kind: "job" }> & {
       readonly id: string;
       readonly isEnded: boolean;
+      /** Rendered without most of its spec. */
+      readonly brief: JobBrief;
     });

@@ -5,17 +5,17 @@ import { keepCommit, type KeptCommit } from "./kept-commit.ts";
 import type { Commit } from "../loop/open-batch.ts";
 
 /**
- * The latest commits, bounded in changes and in bytes by `drop`. A commit has a place in it: places count on
- * and stay when older commits are dropped, so that a watch needs nothing but a number.
+ * The latest commits, bounded in changes and in bytes by `drop`. Each commit has a place: places are consecutive numbers and stay when
+ * older commits are dropped, so that a watch only needs a number.
  */
 export class WatchHistory {
   #commits: KeptCommit[] = [];
-  /** How many commits were in the array before its first. */
+  /** The place of the first commit in the array. */
   #dropped = 0;
   #head = 0;
   #changes = 0;
   #bytes = 0;
-  /** The last one before the oldest commit. */
+  /** The last revision before the oldest commit. */
   #compacted: Revision;
   #latest: Revision;
 
@@ -32,7 +32,7 @@ export class WatchHistory {
     return this.#bytes;
   }
 
-  /** How many commits are in memory, also those about to be dropped. */
+  /** The number of commits in memory, including those about to be dropped. */
   get held(): number {
     return this.#commits.length;
   }
@@ -68,7 +68,7 @@ export class WatchHistory {
       this.#bytes -= oldest.bytes;
       this.#compacted = oldest.revision;
     }
-    // A commit may hold 20,000 changes: dropped ones must not outnumber those that are kept.
+    // A commit may hold 20,000 changes: dropped commits must not outnumber the retained ones.
     if (this.#head * 2 > this.#commits.length) {
       this.#commits = this.#commits.slice(this.#head);
       this.#dropped += this.#head;
@@ -87,7 +87,7 @@ export class WatchHistory {
     return from < this.#compacted ? this.#compacted : from;
   }
 
-  /** The place of the first commit after a revision, also of a future one. Throws when it is not known. */
+  /** The place of the first commit after a revision, also of a future one. Throws when the place is unknown. */
   placeAfter(from: Revision): number {
     if (from > this.#latest) {
       throw new AppError(
@@ -110,7 +110,7 @@ export class WatchHistory {
   #noLonger(from: Revision): AppError {
     return new AppError(
       "compacted",
-      `changes after revision ${from} are no longer kept (only after ${this.#compacted}); ` +
+      `changes after revision ${from} have expired (retained: after ${this.#compacted}); ` +
         "list again and watch from the revision of that answer",
     );
   }

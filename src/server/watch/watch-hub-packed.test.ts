@@ -7,7 +7,7 @@ const packed = (isRead = true) => aReader(isRead, true);
 const watchMany = (count: number, open: () => ReturnType<typeof watch>) =>
   Array.from({ length: count }, open);
 
-test("a block is compressed once, however many readers take it", () => {
+test("a block is compressed once, however many readers receive it", () => {
   const costs = [1, 40].map((readers) => {
     const { hub, settle } = aHub();
     const watches = watchMany(readers, () => watch(hub, {}, packed()));
@@ -43,7 +43,7 @@ test("compressed and plain readers, filtered or not, get the same events and sha
   expect(hub.costs.renders).toBe(2_001);
 });
 
-test("a reader that comes in the middle begins with the next block, and misses nothing", () => {
+test("a reader that joins in the middle begins with the next block, and misses nothing", () => {
   const { hub, slice, settle } = aHub();
   const first = watch(hub, {}, packed());
   settle();
@@ -59,8 +59,8 @@ test("a reader that comes in the middle begins with the next block, and misses n
   expect(third.revisions()).toEqual([1, 2]);
 });
 
-test("of a reader that takes nothing the compressed bytes are counted", () => {
-  // Different texts, so that even compressed they are more than a reader may be behind.
+test("the compressed bytes of a reader that reads nothing are counted", () => {
+  // Different texts, so that even compressed they exceed the limit of one reader.
   const digits = (at: number): string[] =>
     Array.from({ length: 20 }, (_, nth) => String(Math.sin(at * 20 + nth)));
   const many = Array.from({ length: 4_000 }, (_, at) => ({
@@ -90,7 +90,7 @@ test("of a reader that takes nothing the compressed bytes are counted", () => {
   );
 });
 
-test("one slice renders and compresses a bounded amount, also where all is rendered already", () => {
+test("one slice renders and compresses a bounded amount, even where everything is rendered already", () => {
   const { hub, slice } = aHub();
   hub.publish(aCommit(1, jobs(5_000)));
   const [plain, reader] = [aReader(), packed()].map((each) =>
@@ -113,7 +113,7 @@ test("one slice renders and compresses a bounded amount, also where all is rende
   expect(reader?.events).toEqual(plain?.events);
 });
 
-test("nothing that was compressed stays when everybody has read it", () => {
+test("no compressed bytes are retained when all readers have read them", () => {
   const { hub, settle } = aHub();
   watch(hub, {}, packed());
   hub.publish(aCommit(1, jobs(1_000)));

@@ -37,7 +37,7 @@ describe("slow readers", () => {
     slow.beat();
     slow.take();
     settle();
-    slow.beat(); // it has taken something since the last
+    slow.beat(); // it has read something since the last beat
     expect(slow.ends).toEqual([]);
     expect(slow.beat()).toBe(true);
     const last = slow.events.at(-1)?.revision ?? 0;
@@ -61,7 +61,7 @@ describe("slow readers", () => {
   };
   const ONE_MORE = 2 * 1024 * 1024;
 
-  /** One reader more for each of 80 large commits: the older, the more it holds. */
+  /** One more reader for each of 80 large commits: the older ones hold more. */
   function crowd(afterEach: (slow: readonly ReturnType<typeof watch>[]) => void) {
     const { hub, settle } = aHub();
     const readers = [watch(hub), watch(hub)];
@@ -85,10 +85,10 @@ describe("slow readers", () => {
       for (const { ends, take } of all) if (ends.length > 0) take();
     });
     expect(ended.length).toBeGreaterThan(10);
-    expect(ended).toEqual(slow.slice(0, ended.length)); // those that waited longest
+    expect(ended).toEqual(slow.slice(0, ended.length)); // those that have waited longest
     for (const [at, { events, ends, cuts }] of ended.entries()) {
       expect(ends).toMatchObject([{ code: "exhausted" }]);
-      // Exactly behind what it was sent.
+      // Exactly after the last event that it was sent.
       const { revision: resume = -1, message } = ends[0] as AppError;
       expect(resume).toBe(events.at(-1)?.revision);
       expect(message).toContain(`memory for events is used up; resume from revision ${resume}`);
@@ -118,7 +118,7 @@ describe("slow readers", () => {
 });
 
 describe("bookmarks", () => {
-  test("an idle watch receives a bookmark, and only when that is news", () => {
+  test("an idle watch receives a bookmark, and only when its revision is new", () => {
     const { hub, settle } = aHub(5);
     const idle = watch(hub, { jobId: "99" });
     settle();
@@ -141,7 +141,7 @@ describe("bookmarks", () => {
     expect(reader.kinds()).toEqual(["sync", "job", "bookmark"]);
   });
 
-  test("an idle watch is never behind, however much it does not concern happens", () => {
+  test("an idle watch is never behind, however many events do not concern it", () => {
     const { hub, settle } = aHub();
     const idle = watch(hub, { jobId: "99" });
     settle();
@@ -176,7 +176,7 @@ describe("limits and ends", () => {
     expect(hub.watchers).toBe(limits.watchesMax);
   });
 
-  test("a freed place can be taken again", () => {
+  test("a freed place can be used again", () => {
     const { hub } = aHub();
     const watches = Array.from({ length: limits.watchesPerConnectionMax }, () => watch(hub));
     expect(() => watch(hub)).toThrow(/on one connection/);
@@ -186,7 +186,7 @@ describe("limits and ends", () => {
     expect(() => watch(hub)).toThrow(/on one connection/);
   });
 
-  test("closing ends every watch with a reason and where to resume", () => {
+  test("closing ends every watch with a reason and the revision to resume from", () => {
     const { hub, settle } = aHub();
     const { ends } = watch(hub, { group: "g" });
     settle();
@@ -261,7 +261,7 @@ describe("followers of a commit with more events than a slice", () => {
     const caughtUp = following.caughtUp().then(() => (isCaughtUp = true));
     while (heard.length < 4 * SLICE) expect(slice()).toBe(true);
     await Promise.resolve();
-    reader.beat(); // it has nothing to tell: no bookmark of what was not sent
+    reader.beat(); // it has sent nothing: no bookmark of unsent events
     expect([isCaughtUp, following.revision]).toEqual([false, 10]);
     expect([reader, resumed, late].map(({ kinds }) => kinds())).toEqual([
       ["sync"],
@@ -289,7 +289,7 @@ describe("followers of a commit with more events than a slice", () => {
     expect(heard).toEqual(heard.toSorted((a, b) => a - b));
   });
 
-  test("that leave or join meanwhile receive nothing twice, and block nobody", () => {
+  test("that leave or join meanwhile receive nothing twice, and block no other", () => {
     const { hub, settle } = aHub(10);
     const first = follow(hub);
     const reader = watch(hub);

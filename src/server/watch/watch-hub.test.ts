@@ -38,8 +38,8 @@ describe("resume", () => {
     const { hub } = aHub(10);
     hub.publish(aCommit(11, jobs(limits.watchHistoryChangesMax)));
     hub.publish(aCommit(12));
-    expect(() => watch(hub, { afterRevision: 9 })).toThrow(/no longer kept/);
-    expect(() => watch(hub, { afterRevision: 10 })).toThrow(/no longer kept \(only after 11/);
+    expect(() => watch(hub, { afterRevision: 9 })).toThrow(/expired/);
+    expect(() => watch(hub, { afterRevision: 10 })).toThrow(/expired .*after 11/);
     expect(() => watch(hub, { afterRevision: 11 })).not.toThrow();
     expect(() => watch(hub, { afterRevision: 13 })).toThrow(/has not happened yet/);
   });
@@ -59,7 +59,7 @@ describe("resume", () => {
       const { hub } = aHub();
       for (let at = 1; at <= 100; at++) publish(hub, at);
       expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
-      expect(() => watch(hub, { afterRevision: 75 })).toThrow(/no longer kept/);
+      expect(() => watch(hub, { afterRevision: 75 })).toThrow(/expired/);
       expect(() => watch(hub, { afterRevision: 85 })).not.toThrow();
     });
 
@@ -81,7 +81,7 @@ describe("resume", () => {
       const reader = watch(hub);
       settle();
       for (let at = 1; at <= 60; at++) {
-        publish(hub, at); // one more is unread from here on
+        publish(hub, at); // from here on one more is unread
         expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
         slice();
       }
@@ -99,7 +99,7 @@ describe("resume", () => {
     });
   });
 
-  test("commits that left the history are not held", () => {
+  test("commits that left the history are not retained", () => {
     const { hub } = aHub();
     const many = jobs(1_000);
     for (let at = 1; at <= 500; at++) hub.publish(aCommit(at, many));
@@ -153,7 +153,8 @@ describe("resume", () => {
       return { jobId: jobId(1), index: 0, attempt: 1, failures: 0, losses: 0, past: [], state };
     });
     const { events } = watch(hub, { kinds: ["task"] });
-    hub.publish({ ...aCommit(1), changes: rows.map((row) => ({ table: "task", row })) });
+    const changes = rows.map((row) => ({ table: "task", row }) as const);
+    hub.publish({ ...aCommit(1), changes, hasReplaced: true });
     settle();
     const states = events.map((event) => (event.kind === "task" ? event.task.state : event.kind));
     expect(states).toEqual(["sync", "assigned"]);
@@ -175,7 +176,7 @@ describe("costs", () => {
     expect(hub.costs.renders).toBe(1_000);
   });
 
-  test("a commit looks only at the watches that it concerns", () => {
+  test("a commit checks only the watches that it concerns", () => {
     const { hub, settle } = aHub(0, (id) => aJob(id, id === 3 ? "b" : "a"));
     const idle = Array.from({ length: 900 }, (_, at) =>
       watch(hub, { jobId: String(1_000 + at) }, aReader(), { connection: {} }),
@@ -237,7 +238,7 @@ describe("costs", () => {
     expect(watches.map(({ events }) => events.length)).toEqual([10_001, 10_001, 10_001]);
   });
 
-  test("nothing rendered stays when everybody has read it", () => {
+  test("no rendered bytes are retained when all readers have read them", () => {
     const { hub, settle } = aHub();
     watch(hub);
     hub.publish(aCommit(1, jobs(1_000)));

@@ -30,17 +30,15 @@ export interface WatchOptions {
 }
 
 /**
- * Sends every durable commit to every watch that it concerns, in order and without gaps
- * (docs/design/watches.md).
+ * Sends every durable commit to every watch that it concerns, in order and without gaps (docs/design/watches.md).
  *
- * A watch has a place in the history and sends from there what its filter wants, block by block, as
- * fast as its reader takes it:
+ * A watch has a place in the history and sends the events that pass its filter from there, block by block, as fast as its reader reads:
  *
  *     idle ──a commit concerns it──► queued ──its reader is behind──► blocked
  *      ▲                             │    ▲                              │
  *      └───────it has sent all───────┘    └────its reader caught up──────┘
  *
- * Queued watches have their turns one after the other, in slices between which commands are decided.
+ * Queued watches take turns, in slices; the loop decides commands in between.
  */
 export class WatchHub {
   readonly #history: WatchHistory;
@@ -80,7 +78,7 @@ export class WatchHub {
     return this.#places.total;
   }
 
-  /** For tests: watches that commits looked at, events rendered, blocks packed, bytes of both memories. */
+  /** For tests: watches that commits checked, events rendered, blocks packed, bytes of both memories. */
   get costs(): {
     readonly looks: number;
     readonly renders: number;
@@ -158,7 +156,7 @@ export class WatchHub {
     };
   }
 
-  /** Whether a watch is of one job, and that has not changed since: nothing is missed then. */
+  /** Whether the watch is of one job that has not changed since: then it misses nothing. */
   #isAsOf({ jobId }: WatchFilter, from: Revision): boolean {
     const last = jobId === undefined ? undefined : this.#source.revisionOf(jobId);
     return last !== undefined && last <= from;
@@ -232,7 +230,7 @@ export class WatchHub {
       watcher.block = selected.next;
       const seen = revisionBefore(commit, selected.next);
       if (seen > watcher.seen) watcher.seen = seen;
-      // Compressed, a turn has many blocks, and the first watch renders all of them.
+      // A turn with compression has many blocks, and the first watch renders all of them.
       if (this.#rendered.isSliceOver) return true;
     }
     return true;
@@ -266,7 +264,7 @@ export class WatchHub {
   #beat(watcher: Watcher): boolean {
     if (watcher.state === "over") return false;
     if (watcher.isStuckSinceBeat()) {
-      this.#end(watcher, tooSlow("took nothing for too long"));
+      this.#end(watcher, tooSlow("read nothing for too long"));
       return true;
     }
     if (watcher.state !== "idle") return false;

@@ -6,11 +6,11 @@ interface Filtered {
   readonly filter: WatchFilter;
 }
 
-/** Finds the watches that a commit concerns, so that it costs nothing to all others. */
+/** Finds the watches that a commit concerns, so that it costs all other watches nothing. */
 export class WatchIndex<Watch extends Filtered> {
   readonly #ofJob = new Map<JobId, Set<Watch>>();
   readonly #ofGroup = new Map<GroupId, Set<Watch>>();
-  /** Those of all jobs and groups, by each kind they ask for. */
+  /** The watches of all jobs and groups, by each requested kind. */
   readonly #ofKind: ReadonlyMap<WatchKind, Set<Watch>> = new Map(
     WATCH_KINDS.map((kind) => [kind, new Set()]),
   );
@@ -29,7 +29,7 @@ export class WatchIndex<Watch extends Filtered> {
     else for (const watches of this.#ofKind.values()) watches.delete(watch);
   }
 
-  /** May name a watch more than once, and one that in the end gets nothing of its job or group. */
+  /** May name a watch more than once, and one that in the end gets no event of its job or group. */
   concerned(commit: Commit, visit: (watch: Watch) => void): void {
     for (const [kind, watches] of this.#ofKind) {
       if (watches.size > 0 && hasKind(commit, kind)) watches.forEach(visit);

@@ -3,9 +3,8 @@ import { limits } from "../../limits.ts";
 import type { WatchCaller } from "./watch-format.ts";
 
 /**
- * Counts open watches by caller. No caller can take all places: the limits of a connection and of an address
- * are lower than the total, and the last places are only for watches of one job, which are short: a client
- * that waits for its job opens one.
+ * Counts open watches by caller. No caller can occupy all places: the limits of a connection and of an address are lower than the total,
+ * and the last places are reserved for watches of one job, which are short: a client that waits for its job opens one.
  */
 export class WatchPlaces {
   #total = 0;
@@ -43,6 +42,6 @@ export class WatchPlaces {
 
 function check(open: number, max: number, where: string): void {
   if (open < max) return;
-  const words = `at most ${max} watches ${where} at once; close some, or ask again and again`;
+  const words = `at most ${max} watches ${where} at once; close some, or poll instead`;
   throw new AppError("exhausted", words);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { jobId, revision } from "../../core/model/ids.ts";
 import { aCommit, aHub, aJob, aReader, jobs, watch } from "../testing/watch-hub.ts";
 
-/** Commits whose jobs are numbered on, one after the other. */
+/** Commits whose jobs have consecutive numbers. */
 function history(sizes: readonly number[]) {
   const { hub, settle } = aHub(0, (id) => aJob(id, id % 2 === 0 ? "even" : "odd"));
   let last = 0;
@@ -38,7 +38,7 @@ test("a watch that is cut after any event resumes exactly after it", () => {
   );
 });
 
-test("every event has a revision of its own, and they rise", () => {
+test("every event has its own revision, and revisions rise", () => {
   const { hub, settle, last } = history([3, 200, 5]);
   const { revisions } = watch(hub, { afterRevision: 0 });
   settle();
@@ -53,18 +53,18 @@ describe("a watch of one job", () => {
   };
 
   test("begins at the job's revision, although earlier events are no longer retained", () => {
-    const { hub, settle } = compacted(); // job 1 is said to be at revision 1
+    const { hub, settle } = compacted(); // job 1 has revision 1
     const old = watch(hub, { jobId: "1", afterRevision: 1 });
     settle();
     expect(old.revisions()).toEqual([1, 11]);
-    expect(() => watch(hub, { afterRevision: 1 })).toThrow(/no longer kept/);
-    expect(() => watch(hub, { jobId: "1", afterRevision: 0 })).toThrow(/no longer kept/);
+    expect(() => watch(hub, { afterRevision: 1 })).toThrow(/expired/);
+    expect(() => watch(hub, { jobId: "1", afterRevision: 0 })).toThrow(/expired/);
   });
 
   test("is rejected when the job was removed", () => {
     const { hub } = aHub(10, (id) => (id === jobId(1) ? undefined : aJob(id)));
     hub.publish(aCommit(11));
-    expect(() => watch(hub, { jobId: "1", afterRevision: 5 })).toThrow(/no longer kept/);
+    expect(() => watch(hub, { jobId: "1", afterRevision: 5 })).toThrow(/expired/);
   });
 });
 
@@ -86,6 +86,7 @@ test("of one row in one commit only the last change, or its removal, is shown", 
     before: revision(0),
     changes: [group(1), { table: "group", removed: "g" as never }, group(2), group(3)],
     revisions: [1, 2, 3, 4].map(revision),
+    hasReplaced: true,
   });
   settle();
   expect(reader.events).toMatchObject([

@@ -12,14 +12,14 @@ interface WatcherOptions {
   readonly leave: () => void;
 }
 
-/** One watch: where it is in the history, and what is on its way to its reader. */
+/** One watch: its place in the history, and the bytes on their way to its reader. */
 export class Watcher {
   readonly filter: WatchFilter;
   readonly format: WatchFormat;
   readonly leave: () => void;
   readonly #sink: WatchSink;
   state: "idle" | "queued" | "blocked" | "over" = "queued";
-  /** Of the commit to look at next, and the block in it. */
+  /** The place of the next commit, and the block in it. */
   place: number;
   block = 0;
   /** Everything up to this revision was sent. While idle, that is everything. */
@@ -28,16 +28,16 @@ export class Watcher {
   readonly #from: Revision;
   isGreeted = false;
   /** The reader knows that it has seen everything up to this revision. */
-  #told: Revision;
+  #announced: Revision;
   #parts: Buffer[] = [];
   #blocks: RenderedBlock[] = [];
   #collectedBytes = 0;
-  /** Blocks of which the network has not taken all. */
+  /** Blocks that the network has not fully accepted. */
   readonly #untaken = new Set<readonly RenderedBlock[]>();
   #isEnded = false;
   #sentBytes = 0;
   #takenBytes = 0;
-  /** At the last beat, if something was on its way then. */
+  /** The value at the last beat, if bytes were on their way then. */
   #stuckAt: { readonly takenBytes: number } | undefined = undefined;
 
   constructor({ filter, format, sink, leave }: WatcherOptions, place: number, from: Revision) {
@@ -48,7 +48,7 @@ export class Watcher {
     this.place = place;
     this.seen = from;
     this.#from = from;
-    this.#told = from;
+    this.#announced = from;
   }
 
   /** For a watch that began in the middle of a commit: only later events. */
@@ -90,7 +90,7 @@ export class Watcher {
     this.#collectedBytes += bytes.length;
   }
 
-  /** Sends what was collected. `taken` is called when the network has it. */
+  /** Sends the collected parts. Calls `taken` when the network has accepted them. */
   flush(taken: () => void): void {
     if (this.#parts.length === 0) return;
     const [parts, blocks, bytes] = [this.#parts, this.#blocks, this.#collectedBytes];
@@ -108,22 +108,22 @@ export class Watcher {
     });
   }
 
-  /** Sends an idle reader a bookmark; returns whether that was news. */
+  /** Sends an idle reader a bookmark; returns whether its revision was new. */
   bookmark(latest: Revision): boolean {
-    if (latest <= this.#told) return false;
-    this.#told = latest;
+    if (latest <= this.#announced) return false;
+    this.#announced = latest;
     this.#add(this.format.render({ kind: "bookmark", revision: latest }));
     return true;
   }
 
-  /** Whether there was something to read at the last beat, and the reader has read none of it. */
+  /** Whether there were bytes to read at the last beat, and the reader has read none of them. */
   isStuckSinceBeat(): boolean {
     const isStuck = this.#stuckAt?.takenBytes === this.#takenBytes;
     this.#stuckAt = this.unsentBytes > 0 ? { takenBytes: this.#takenBytes } : undefined;
     return isStuck;
   }
 
-  /** The reader still gets what was sent, and then the error, with where to resume. */
+  /** The reader still receives everything already sent, and then the error, with the revision to resume from. */
   end(error: AppError, seen: Revision): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

@@ -17,7 +17,7 @@ export class InputQueue {
     this.#waiting.push({ number, part });
   }
 
-  /** The next, cut to about so many bytes. */
+  /** The next input, cut to about so many bytes. */
   take(bytesMax: number): { readonly number: number; readonly part: StreamPart } | undefined {
     const first = this.#waiting[0];
     if (first === undefined) return undefined;

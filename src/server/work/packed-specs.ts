@@ -23,8 +23,8 @@ export interface SpecKind {
 }
 
 /**
- * Large specs that are under way to agents, each packed once for all of them. Together they are
- * bounded: sessions beyond that wait until another one is through.
+ * Large specs that are under way to agents, each packed once for all of them. Together they are bounded: sessions beyond that wait until
+ * another one has finished.
  */
 export class PackedSpecs {
   readonly #entries = new Map<string, Entry>();
@@ -43,7 +43,7 @@ export class PackedSpecs {
     this.#idleBytesMax = idleBytesMax;
   }
 
-  /** The caller must release it. Undefined: the bound is reached; `onRoom` is called once when there is space. */
+  /** The caller must release it. Undefined: the limit is reached; `onRoom` is called once when memory is free. */
   take(job: Job, kind: SpecKind, onRoom: () => void): PackedSpec | undefined {
     const key = keyOf(job, kind);
     const known = this.#entries.get(key);
@@ -53,7 +53,7 @@ export class PackedSpecs {
       return known;
     }
     if (this.#bytes >= this.#bytesMax) this.#evict(0);
-    // One always fits: a bound smaller than a spec must not block that spec for ever.
+    // One spec always fits: a limit smaller than a spec must not block that spec for ever.
     if (this.#bytes >= this.#bytesMax) {
       this.#waiting.add(onRoom);
       return undefined;
@@ -80,8 +80,8 @@ export class PackedSpecs {
     for (const onRoom of waiting) onRoom();
   }
 
-  /** Its session is over. */
-  forgetWaiting(onRoom: () => void): void {
+  /** Its session has ended. */
+  cancelWaiting(onRoom: () => void): void {
     this.#waiting.delete(onRoom);
   }
 

@@ -9,7 +9,7 @@ import { toRunSpec } from "./run-spec.ts";
 test.each([
   ["a node", "node"],
   ["a cluster", "cluster"],
-] as const)("the agent of %s learns what a task asks for, to enforce it", (_, reader) => {
+] as const)("the agent of %s receives the requests of a task, to enforce them", (_, reader) => {
   const world = new World();
   const spec = aSpec({ resources: { cpu: 0.5, memory: 32 * 1_024 ** 2 } });
   const submissions = [{ spec, idempotencyKey: undefined }];
@@ -19,7 +19,7 @@ test.each([
   expect(toRunSpec(job, reader).needs).toEqual({ cpu: 500, memory: 32 * 1_024 ** 2 });
 });
 
-test("an agent that hands jobs on to another Busbar gets the whole spec, each text once", () => {
+test("an agent that submits jobs to another Busbar receives the whole spec, each text once", () => {
   const world = new World();
   const spec = aSpec({
     script: "true",

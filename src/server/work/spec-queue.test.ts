@@ -38,7 +38,7 @@ for (const { name, sizes, want } of cases) {
   });
 }
 
-test("a large one ends though small ones keep coming: a fourth of the turns is its own", () => {
+test("a large item ends although small ones keep coming: it has a fourth of the turns", () => {
   const { queue, left } = queueOf({ large: 1_000 });
   let turns = 0;
   while (left.get("large") !== 0) {
@@ -50,7 +50,7 @@ test("a large one ends though small ones keep coming: a fourth of the turns is i
   expect(turns).toBeLessThanOrEqual(4 * 100);
 });
 
-test("every item ends, whatever the sizes and whichever are removed; nothing is kept of them", () => {
+test("every item ends, whatever the sizes and removals; the queue retains nothing of it", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ bytes: fc.nat(500), isRemoved: fc.boolean() }), { maxLength: 60 }),

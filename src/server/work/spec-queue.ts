@@ -11,9 +11,8 @@ interface Waiting<Item> {
 const OLDEST_EVERY = 4;
 
 /**
- * Decides whose part goes next. The item with the least left to send, so that small ones do not wait
- * for large ones; and each fourth time the oldest, so that a large one does not wait for ever behind
- * small ones that keep coming.
+ * Decides whose part goes next: the item with the fewest bytes left, so that small ones do not wait for large ones; and each fourth time
+ * the oldest, so that a large one does not wait for ever behind small ones that keep coming.
  */
 export class SpecQueue<Item> {
   readonly #byAge = new Map<Item, Waiting<Item>>();
@@ -50,11 +49,11 @@ export class SpecQueue<Item> {
     }
   }
 
-  /** How much of it is left to send from now on. */
+  /** The bytes of it that are left to send from now on. */
   setLeft(item: Item, left: number): void {
     const waiting = this.#byAge.get(item);
     if (waiting === undefined) return;
-    // A row of its own: the heap does not see that one has become smaller.
+    // A separate entry: the heap does not notice that an item has become smaller.
     const fresh = { ...waiting, left };
     this.#byAge.set(item, fresh);
     this.#bySize.push(fresh);

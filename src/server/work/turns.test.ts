@@ -69,13 +69,13 @@ describe("other work has its turn while a large subsystem", () => {
     expect((await again).cluster.subsystems).toEqual((await added).subsystems);
   });
 
-  test("and the layout that a match needs is there when the change is decided", async () => {
+  test("and the layout that a match needs exists when the change is decided", async () => {
     await operations.registerCluster({ name: "blue", graph: large() });
     await operations.addSubsystem({ ...ref, document: packages(3) });
     const { graphs } = plane.state.clusters;
     const isPrepared = () => {
       const [graph, subsystems] = [graphs.graph("blue"), graphs.subsystems("blue")];
-      return layOut(graph, subsystems) === layOut(graph, subsystems); // made anew otherwise
+      return layOut(graph, subsystems) === layOut(graph, subsystems); // computed again otherwise
     };
     expect(isPrepared()).toBe(true);
     await operations.addSubsystem({ ...ref, name: "other", document: packages(5) });
@@ -90,13 +90,13 @@ describe("other work has its turn while a large subsystem", () => {
     expect(isPrepared()).toBe(true);
   });
 
-  test("and one that makes the graph too irregular is refused", async () => {
+  test("and one that makes the graph too irregular is rejected", async () => {
     const count = limits.graphShapesMax + 10;
     const all = Array.from({ length: count }, (_, at) => at);
     const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
     await operations.registerCluster({ name: "blue", graph: { graph: { nodes } } });
     await expect(operations.addSubsystem({ ...ref, document: packages(count) })).rejects.toThrow(
-      "graph.edges: too irregular",
+      "graph.edges: too many different vertices",
     );
     expect((await operations.getCluster("blue")).subsystems).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("other work has its turn", () => {
     }));
     const resources = { one: { type: "node", count: 1 } };
     const text = JSON.stringify({ version: 1, resources, tasks });
-    // The last one is refused when it is checked as a job, so the loop is not asked.
+    // The check of jobs rejects the last one, so the loop gets no command.
     const attributes = { environment: { BUSBAR_TASK_ID: "1" } };
     const lastIsWrong = [...tasks.slice(1), { ...tasks[0], attributes }];
     const wrong = JSON.stringify({ version: 1, resources, tasks: lastIsWrong });
@@ -126,7 +126,7 @@ describe("other work has its turn", () => {
     );
   });
 
-  /** A cluster whose nodes differ from each other: each request is compared with all of them. */
+  /** A cluster whose nodes differ from each other: the matcher compares each request with all of them. */
   const irregular = (nodes: number): unknown => {
     const inside = Array.from({ length: nodes }, (_, at) => ({
       type: "node",
@@ -157,18 +157,18 @@ describe("other work has its turn", () => {
     const submitted = await operations.submitJobs(jobs).finally(() => (isOver = true));
     expect(submitted.jobs).toHaveLength(60);
     expect(matchWork.steps - stepsBefore).toBeGreaterThan(3 * limits.stepsPerSliceMax);
-    // A slice, a round of the planner, and the one graph by which each may be over.
+    // A slice, a round of the planner, and the one graph by which each may exceed its limit.
     expect(most).toBeLessThan(3 * limits.stepsPerSliceMax);
   });
 
-  test("until one submission has taken too many steps, and nothing of it is submitted", async () => {
+  test("until one submission has taken too many steps, and none of it is submitted", async () => {
     await operations.registerCluster({ name: "odd", graph: irregular(3_000) });
     const jobs = Array.from({ length: 2_000 }, (_, at) => asking(at + 1));
     const refusal = { code: "exhausted", message: expect.stringContaining("different requests") };
     await expect(operations.submitJobs(jobs)).rejects.toMatchObject(refusal);
     await expect(operations.tryJobs({ kind: "jobs", jobs })).rejects.toMatchObject(refusal);
     expect((await operations.listJobs({}, {})).jobs).toEqual([]);
-    // Equal requests cost one, and what was found out already costs nothing.
+    // Equal requests cost one, and known results cost nothing.
     const equal = jobs.map(() => asking(7));
     expect((await operations.submitJobs(equal)).jobs).toHaveLength(2_000);
   });

@@ -22,7 +22,7 @@ function aLane({ held = [] as { digest: Uint8Array; bytes: number }[], isOld = f
   return {
     lane,
     sent,
-    /** Reads the oldest message; marks go back. False: there is none. */
+    /** Reads the oldest message, and returns marks. False: there is none. */
     read(): boolean {
       const message = sent[read];
       if (message === undefined) return false;
@@ -90,7 +90,7 @@ test("a small start overtakes a large spec that has begun", () => {
   expect(agent.told.indexOf("start 2.0")).toBeLessThan(40);
 });
 
-test("the spec goes once for all tasks of an array, also for those that come while it is sent", () => {
+test("the spec goes once for all tasks of an array, also for those that arrive while it is sent", () => {
   const agent = aLane();
   const array = job(1, 100_000);
   agent.lane.start(run(1, 0), array);
@@ -119,7 +119,7 @@ test("when all runs of the job have ended, the spec is sent again", () => {
   expect(agent.sent.slice(before).some(({ case: kind }) => kind === "specPart")).toBe(true);
 });
 
-test("the rest of a spec is sent of which the agent holds the beginning", () => {
+test("only the rest of a spec is sent when the agent holds its beginning", () => {
   const first = aLane();
   first.lane.start(run(1), job(1, 200_000));
   first.lane.flush();
@@ -138,7 +138,7 @@ test("the rest of a spec is sent of which the agent holds the beginning", () => 
   expect(second.told.at(-1)).toBe("start 1.0");
 });
 
-test("a stop overtakes everything, and takes starts out that were not sent", () => {
+test("a stop overtakes everything, and removes starts that were not sent", () => {
   const agent = aLane();
   agent.lane.start(run(1), job(1, 500_000));
   agent.lane.start(run(2), job(2));
@@ -154,14 +154,14 @@ test("a stop overtakes everything, and takes starts out that were not sent", () 
     "stop 2.0",
     "stop 3.0",
   ]);
-  agent.lane.runEnded(run(1)); // it never counted
+  agent.lane.runEnded(run(1)); // it was never counted
   agent.lane.start(run(2, 1), job(2));
   agent.lane.flush();
   const last = agent.sent.findLast(({ case: kind }) => kind === "work");
   expect(last?.case === "work" && last.value.specs?.length).toBe(0);
 });
 
-test("an older agent gets everything at once and whole, starts before stops", () => {
+test("an older agent gets everything at once and unsplit, starts before stops", () => {
   const agent = aLane({ isOld: true });
   agent.lane.start(run(1), job(1, 500_000));
   agent.lane.start(run(2), job(2));
@@ -171,7 +171,7 @@ test("an older agent gets everything at once and whole, starts before stops", ()
   expect(agent.sent.some(({ case: kind }) => kind === "mark" || kind === "specPart")).toBe(false);
 });
 
-test("many large specs are packed within bounds; others wait until one is through", () => {
+test("many large specs are packed within limits; others wait until one has finished", () => {
   const packedSpecs = new PackedSpecs(50_000, 10_000);
   const kind = { reader: "node", encoding: undefined } as const;
   let woken = 0;

@@ -18,7 +18,7 @@ import { SpecQueue } from "./spec-queue.ts";
 export interface WorkLaneOptions {
   send(message: MessageInit): void;
   readonly clock: Clock;
-  /** Undefined: an older agent, which receives everything at once and whole. */
+  /** Undefined: an older agent, which receives everything at once and unsplit. */
   readonly parts: Parts | undefined;
   readonly packedSpecs: PackedSpecs;
   readonly reader: SpecReader;
@@ -34,14 +34,14 @@ interface Start {
 /** A job whose spec is too large to go with its starts. */
 interface LargeJob {
   readonly job: Job;
-  /** That wait for the spec, by their keys. */
+  /** The starts that wait for the spec, by their keys. */
   readonly runs: Map<string, Start>;
   spec: PackedSpec | undefined;
   sentBytes: number;
 }
 
 const RUN_BYTES = 12; // about, of one start on the wire
-const LARGE_EVERY = 4; // of so many messages one is for large specs though small ones wait
+const LARGE_EVERY = 4; // one in so many messages is for large specs although small ones wait
 
 export const toRunId = ({ jobId, index, attempt }: RunRef) => ({ job: jobId, index, attempt });
 
@@ -59,13 +59,13 @@ export class WorkLane {
   readonly #options: WorkLaneOptions;
   readonly #window: BulkWindow | undefined;
   readonly #specKind: SpecKind;
-  /** Of earlier sessions, by digest: bytes that the agent holds. */
+  /** From earlier sessions, by digest: bytes that the agent holds. */
   readonly #held: Map<string, number>;
   #starts: Start[] = [];
   /** How many of them were sent. */
   #startsSent = 0;
   #stops: RunRef[] = [];
-  /** Held runs that the server wants back. */
+  /** Held runs that the server takes back. */
   #returns: RunRef[] = [];
   readonly #large = new Map<JobId, LargeJob>();
   readonly #queue = new SpecQueue<LargeJob>();
@@ -102,7 +102,7 @@ export class WorkLane {
     this.#stops.push(run);
   }
 
-  /** Of a client, for its run. */
+  /** Input of a client, for its run. */
   passInput(number: number, part: StreamPart): void {
     this.#input.add(number, part);
     this.flush();
@@ -112,7 +112,7 @@ export class WorkLane {
     if (!this.#input.isEmpty) this.#input.drop(number);
   }
 
-  /** A run has ended here, or will never start. */
+  /** A run has ended at the agent, or will never start. */
   runEnded(run: RunRef): void {
     if (this.#withdrawn.size > 0 && this.#withdrawn.delete(keyOf(run))) return;
     if (this.#large.size > 0 && this.#takeOutLarge(run)) return;
@@ -143,7 +143,7 @@ export class WorkLane {
   close(): void {
     this.#isClosed = true;
     const { packedSpecs } = this.#options;
-    packedSpecs.forgetWaiting(this.#onRoom);
+    packedSpecs.cancelWaiting(this.#onRoom);
     for (const large of this.#large.values()) {
       if (large.spec !== undefined) packedSpecs.release(large.job, this.#specKind);
     }
@@ -187,7 +187,7 @@ export class WorkLane {
     for (const part of inMessages(withdrawn)) this.#sendWork({ withdrawn: part.map(toRunId) });
   }
 
-  /** In one pass over all that wait. Returns the keys of those of `runs` that did. */
+  /** One pass over all waiting starts. Returns the keys of those of `runs` that waited. */
   #takeOutStarts(runs: readonly RunRef[]): ReadonlySet<string> {
     const found = new Set<string>();
     if (this.#window === undefined || this.#starts.length === 0) return found;
@@ -300,7 +300,7 @@ export class WorkLane {
     return spec;
   }
 
-  /** Its spec is there. */
+  /** The agent has its spec. */
   #startAll(large: LargeJob, digest: Buffer): void {
     const { id } = large.job;
     const specRefs = [{ job: id, digest }];

@@ -5,10 +5,7 @@ import type { Batch, Store, StoredRow } from "../../ports/store.ts";
 import { checkText, compareKeys } from "../keys.ts";
 import { StoreGate } from "../store-gate.ts";
 
-/**
- * What outlives a memory store: its rows, and who holds them. Open a second store over the same
- * disk to see what a restart would see.
- */
+/** The data that outlives a memory store: its rows, and the lock. A second store over the same disk sees what a restart would see. */
 export class MemoryDisk {
   readonly rows = new Map<string, StoredRow>();
   revision = 0;
@@ -31,18 +28,18 @@ export class MemoryDisk {
     if (this.#holder === holder) this.#holder = undefined;
   }
 
-  /** As kill -9 would: durable rows stay, batches under way are lost, the lock is free. */
+  /** Simulates kill -9: durable rows stay, batches under way are lost, the lock is free. */
   crash(): void {
     this.#holder = undefined;
   }
 }
 
 export interface MemoryStoreHooks {
-  /** Runs before each batch becomes durable: may take its time, or throw as a full disk would. */
+  /** Runs before each batch becomes durable: it may delay the batch, or throw as a full disk would. */
   readonly beforeCommit?: (batch: Batch) => Promise<void>;
 }
 
-/** Keeps rows in this process: for tests and simulations. Durable as long as its disk is kept. */
+/** Keeps rows in this process, for tests and simulations. They are durable as long as the disk object lives. */
 export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHooks = {}): Store {
   const holder = disk.hold();
   const gate = new StoreGate(disk.revision);
@@ -69,7 +66,7 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
         yield rows.slice(at, at + limits.storeChunkRowsMax);
       }
     } finally {
-      gate.endLoad(); // also when the reader had enough
+      gate.endLoad(); // also when the reader stops early
     }
   }
 
@@ -85,7 +82,7 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
       for (const { key, value } of batch.writes) checkText(key + (value ?? ""));
       gate.admit(batch);
       const written = tail.then(() => write(batch));
-      tail = written.catch(() => undefined); // each caller hears of its own failure
+      tail = written.catch(() => undefined); // each caller gets the failure of its own batch
       await written;
     },
     backup() {

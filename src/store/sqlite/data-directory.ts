@@ -20,21 +20,21 @@ import { makeDirectory } from "../../lib/make-directory.ts";
 import { damaged } from "./failures.ts";
 import { migrate } from "./migrations.ts";
 
-/** "Busb": tells our database from any other. */
+/** "Busb": distinguishes our database from any other. */
 export const APPLICATION_ID = 0x42757362;
 
 /**
- * Makes sure that there is a directory we may write to, and a database in it; returns its path.
+ * Ensures a writable directory with a database in it; returns the path of the database.
  *
- * Nothing here opens the database file itself: closing any descriptor of it would drop the locks
- * that SQLite holds on it for this whole process.
+ * No code here opens the database file itself: closing any descriptor of it would drop the locks that SQLite holds on it for this whole
+ * process.
  */
 export function prepareDirectory(directory: string): string {
   const file = join(directory, "busbar.db");
   try {
     makeDirectory(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    // A pipe, for one, would be waited for without end.
+    // Opening a pipe, for one, would block without end.
     for (const name of OURS) checkKind(join(directory, name));
     const found = statSync(file, { throwIfNoEntry: false });
     if (found === undefined) createFile(directory, file);
@@ -52,21 +52,21 @@ function checkKind(file: string): void {
   if (found?.isSymbolicLink() === true && !existsSync(file)) {
     throw new AppError(
       "invalid_argument",
-      `${file} is a link to something that is not there: mend or remove it`,
+      `${file} is a link to a missing file: repair or remove it`,
       { field: "directory" },
     );
   }
   if (found !== undefined && !statSync(file).isFile()) throw inTheWay(file);
 }
 
-/** Written aside and linked into place, so that the file is never seen half made: no crash makes it empty. */
+/** Written aside and linked into place, so that no process sees a half-written file and no crash leaves an empty one. */
 function createFile(directory: string, file: string): void {
   if (existsSync(`${file}-wal`)) {
     // SQLite would replay this log into the new database.
-    throw damaged(file, "it is gone, but its log (busbar.db-wal) is still there");
+    throw damaged(file, "it is missing, but its log (busbar.db-wal) exists");
   }
   if (existsSync(join(directory, "busbar.record"))) {
-    throw damaged(file, "it is gone, but its record (busbar.record) is still there");
+    throw damaged(file, "it is missing, but its record (busbar.record) exists");
   }
   const aside = `${file}-new-${process.pid}-${threadId}`;
   writeFileSync(aside, createImage(file), { mode: 0o600, flush: true });
@@ -80,7 +80,7 @@ function createFile(directory: string, file: string): void {
   syncDirectory(directory);
 }
 
-/** A new database, as bytes. */
+/** The bytes of a new database. */
 export function createImage(file: string): Uint8Array {
   const db = new DatabaseSync(":memory:");
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
@@ -92,7 +92,7 @@ export function createImage(file: string): Uint8Array {
 
 const BACKUP = "busbar.backup-";
 
-/** Where a copy is made, from which a backup is sent. */
+/** The path of the temporary copy that a backup is sent from. */
 export const backupFile = (directory: string, number: number): string =>
   join(directory, `${BACKUP}${number}`);
 
@@ -115,9 +115,13 @@ function directoryError(error: unknown, directory: string): AppError {
   if (error instanceof AppError) return error;
   if (hasCode(error, "EEXIST", "ENOTDIR")) return inTheWay(directory, error);
   if (hasCode(error, "ENOSPC", "EDQUOT")) {
-    return new AppError("unavailable", `make room on the disk of ${directory}, then restart`, {
-      cause: error,
-    });
+    return new AppError(
+      "unavailable",
+      `the disk of ${directory} is full: free some space, then restart`,
+      {
+        cause: error,
+      },
+    );
   }
   if (hasCode(error, "ENAMETOOLONG")) {
     return new AppError("invalid_argument", "the path of the data directory is too long", {
@@ -128,13 +132,13 @@ function directoryError(error: unknown, directory: string): AppError {
   if (hasCode(error, "ENOENT")) {
     return new AppError(
       "invalid_argument",
-      `there can be no directory ${directory}: choose another data directory`,
+      `cannot create the directory ${directory}: choose another data directory`,
       { cause: error, field: "directory" },
     );
   }
   return new AppError(
     "unavailable",
-    `make the data directory ${directory} writable for this user, or choose another one`,
+    `the data directory ${directory} is not writable: give this user write permission, or choose another one (--data)`,
     { cause: error },
   );
 }
@@ -142,6 +146,6 @@ function directoryError(error: unknown, directory: string): AppError {
 const inTheWay = (path: string, cause?: unknown): AppError =>
   new AppError(
     "invalid_argument",
-    `something else is where ${path} should be: move it, or choose another data directory`,
+    `something else is at ${path}: move it, or choose another data directory`,
     { cause, field: "directory" },
   );

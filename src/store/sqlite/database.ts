@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { rmSync, statSync } from "node:fs";
+import { closeSync, fdatasyncSync, openSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
@@ -29,30 +29,36 @@ import type { Mark, RecordState } from "./record-slot.ts";
 import { readRows } from "./row-reader.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** The open database, used by one thread only. Every method but `commit` is done when it returns. */
+/** The log (WAL), in bytes. */
+export interface LogState {
+  /** To move into the database by a checkpoint. */
+  readonly bytes: number;
+  /** Its greatest length so far: its file is that long. */
+  readonly longestBytes: number;
+}
+
+/** The open database, used by one thread only. Every method except `commit` is synchronous. */
 export interface Database {
   readonly file: string;
-  /** Something a person should know, though it stopped nothing. */
+  /** Reports a problem that a person should know, though it stops nothing. */
   readonly warning: string | undefined;
   revision(): number;
   lastId(): number;
   readRows(): Generator<PackedRows>;
-  /** The batches are on the disk when it returns, and so is the record of them when it resolves. */
+  /** When it returns, the batches are on disk; when it resolves, so is the record of them. */
   commit(batches: readonly PackedBatch[]): Promise<void>;
-  /** Copies all into a new file, beside commits. */
+  /** Copies the whole database into a new file while commits continue. */
   backup(file: string): Promise<void>;
-  /** Bytes in the log (WAL) that a checkpoint would move into the database. */
-  logBytes(): number;
+  log(): LogState;
   checkpoint(): void;
-  /** Frees pages that it holds in memory to have them at hand. */
+  /** Frees cached pages. */
   shrink(): void;
   close(): void;
 }
 
 /**
- * Opens or creates the database in the directory, and holds it against every other process. One
- * that is older than its record is refused before anything is written: closing it would move what
- * is left of the log into the database.
+ * Opens or creates the database in the directory, and locks it against every other process. Refuses a database that is older than its
+ * record before it writes anything: closing the database would move the rest of the log into it.
  */
 export function openDatabase(directory: string): Database {
   const file = prepareDirectory(directory);
@@ -79,7 +85,7 @@ const isThere = (file: string): boolean =>
 function checkBeforeOpening(directory: string, file: string): number {
   const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
   try {
-    checkProgram(db, file); // fails when a process holds it, also this one: then nothing may touch it
+    checkProgram(db, file); // fails when any process holds it, this one included: then nothing may touch it
     const firstPage = checksumFirstPage(file);
     const verdict = checkRecord(readRecord(directory), findOut(db, file, firstPage), bootId());
     const refused = refusal(verdict, directory, file);
@@ -90,7 +96,7 @@ function checkBeforeOpening(directory: string, file: string): number {
   }
 }
 
-/** What the record is compared with. */
+/** The state that is compared with the record. */
 export function findOut(db: DatabaseSync, file: string, firstPage: number): Found {
   const schema = readVersion(db, file);
   if (schema === 0) return { schema, firstPage, totals: EMPTY, identity: undefined };
@@ -110,7 +116,7 @@ function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   const { directory, file } = opening;
   configure(db, file);
   rmSync(`${file}-shm`, { force: true }); // only readers use it, and no other process may read now
-  removeBackups(directory); // that a killed server left
+  removeBackups(directory); // left by a killed server
   const read = readRecord(directory);
   const found = findOut(db, file, opening.firstPage);
   const verdict = checkRecord(read, found, bootId());
@@ -126,7 +132,7 @@ function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   return createDatabase(db, { directory, file, writer, record, warning: warn(verdict, read) });
 }
 
-/** The record of this start. It is on the disk before the database refers to it. */
+/** The record of this start. It is on disk before the database refers to it. */
 function beginRecord(
   db: DatabaseSync,
   { directory, file, firstPage, hasLog }: Opening,
@@ -137,7 +143,7 @@ function beginRecord(
   const old = read.kind === "read" ? read.state : undefined;
   const identity = found.identity ?? randomInt(2 ** 47);
   const schema = readVersion(db, file);
-  // With a log the file may still have the page from before a migration.
+  // While there is a log, the file may still have the page from before a migration.
   const known = schema === old?.schema ? old.firstPage : undefined;
   const state: RecordState = {
     identity,
@@ -159,28 +165,28 @@ function warn(verdict: RecordVerdict, read: ReadRecord): string | undefined {
   if (verdict.kind === "cut-short") {
     return (
       `the machine stopped while ${describeRevisions(verdict.from, verdict.to)} were written, which ` +
-      "are not in the database: nobody had been answered, unless the disk lost what it had taken"
+      "are not in the database: they were not acknowledged, unless the disk lost acknowledged writes"
     );
   }
   if (read.kind === "read" && read.badSlots > 0 && read.state.boot === bootId()) {
-    return `${read.badSlots} slots of busbar.record were damaged; the others say all of it`;
+    return `${read.badSlots} slots of busbar.record were damaged; the others are complete`;
   }
   return undefined;
 }
 
 function configure(db: DatabaseSync, file: string): void {
-  // First the lock, as it also spares the shared memory file; taking it is the first real access.
+  // The lock first: with it SQLite needs no shared memory file. Taking it is the first real access.
   db.exec("PRAGMA locking_mode = EXCLUSIVE");
   db.exec("PRAGMA journal_mode = WAL");
-  db.exec("PRAGMA synchronous = FULL"); // NORMAL would lose the last batches with the power
-  db.exec("PRAGMA wal_autocheckpoint = 0"); // it would make one unlucky commit wait
+  db.exec("PRAGMA synchronous = FULL"); // NORMAL would lose the last batches on power loss
+  db.exec("PRAGMA wal_autocheckpoint = 0"); // an automatic checkpoint would delay one unlucky commit
   db.exec(`PRAGMA journal_size_limit = ${limits.storeWalBytesMax}`);
   db.exec(`PRAGMA cache_size = -${limits.storeCacheBytes / 1024}`);
   checkProgram(db, file);
-  db.exec("BEGIN IMMEDIATE; ROLLBACK"); // a file that we cannot write fails here, not later
+  db.exec("BEGIN IMMEDIATE; ROLLBACK"); // a read-only file fails here, not later
 }
 
-/** Fails, too, when another process holds it. */
+/** Also fails when another process holds the database. */
 export function checkProgram(db: DatabaseSync, file: string): void {
   db.prepare("SELECT count(*) FROM sqlite_schema").get(); // the pragma alone needs no lock
   if (readNumber(db, "application_id") === APPLICATION_ID) return;
@@ -198,7 +204,11 @@ interface Parts {
 function createDatabase(db: DatabaseSync, parts: Parts): Database {
   const { directory, file, writer, record, warning } = parts;
   const pageBytes = readNumber(db, "page_size");
-  const logState = db.prepare("PRAGMA wal_checkpoint(NOOP)"); // reports, and does nothing
+  let longestPages = 0;
+  // Commits flush the log with fdatasync. SQLite's fsync would also flush its times.
+  db.exec("PRAGMA synchronous = NORMAL");
+  const logFile = openSync(`${file}-wal`, "r+");
+  const logState = db.prepare("PRAGMA wal_checkpoint(NOOP)"); // only reports
   return {
     file,
     warning,
@@ -213,24 +223,28 @@ function createDatabase(db: DatabaseSync, parts: Parts): Database {
         writer.commit(batches, () => {
           recorded = record.intend(mark(), lastId);
         });
+        fdatasyncSync(logFile);
       } catch (error) {
-        recorded.catch(() => undefined); // the first failure is the one to tell
+        recorded.catch(() => undefined); // the first failure is the one to report
         throw error;
       }
       record.confirm(mark());
       return recorded;
     },
     backup: (target) => copyDatabase(db, target),
-    logBytes() {
+    log() {
       const { log, checkpointed } = logState.get() ?? {};
-      return (Number(log) - Number(checkpointed)) * pageBytes;
+      const [length, moved] = [Number(log), Number(checkpointed)];
+      longestPages = Math.max(longestPages, length);
+      return { bytes: (length - moved) * pageBytes, longestBytes: longestPages * pageBytes };
     },
     checkpoint: () => db.exec("PRAGMA wal_checkpoint(PASSIVE)"),
     shrink: () => db.exec("PRAGMA shrink_memory"),
     close() {
       record.close();
+      closeSync(logFile);
       removeHolder(directory);
-      db.close(); // as the last connection it also moves the log into the database
+      db.close(); // closing the last connection also moves the log into the database
     },
   };
 }

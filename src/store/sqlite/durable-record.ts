@@ -14,21 +14,21 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import { decodeSlot, encodeSlot, SLOT_BYTES, type Mark, type RecordState } from "./record-slot.ts";
 
-/** Slots are pages apart: a write that power cuts short can hurt no other. */
+/** Slots are pages apart, so that a write that power loss cuts short damages no other slot. */
 const SLOT_STRIDE = 4096;
 const SLOTS = 8;
 const FILE_BYTES = SLOTS * SLOT_STRIDE;
-/** Writes under way at once; fewer than half of the slots, so that good ones are always left. */
+/** Writes under way at once: fewer than half of the slots, so that intact ones are always left. */
 const UNDER_WAY_MAX = 3;
 
 export const recordFile = (directory: string): string => join(directory, "busbar.record");
 
 export type ReadRecord =
   | { readonly kind: "missing" }
-  | { readonly kind: "damaged" } // no slot says anything
+  | { readonly kind: "damaged" } // no slot is readable
   | { readonly kind: "read"; readonly state: RecordState; readonly badSlots: number };
 
-/** The newest slot that is whole. Slots that are not may be writes that the power cut short. */
+/** The newest intact slot. A damaged slot may be a write that power loss cut short. */
 export function readRecord(directory: string): ReadRecord {
   const file = recordFile(directory);
   const found = statSync(file, { throwIfNoEntry: false });
@@ -46,7 +46,7 @@ export function readRecord(directory: string): ReadRecord {
   return newest === undefined ? { kind: "damaged" } : { kind: "read", state: newest, badSlots };
 }
 
-/** Written aside and renamed into place, so that it is never seen half made. */
+/** Written aside and renamed into place, so that no process sees a half-written file. */
 export function writeNewRecord(directory: string, state: RecordState): void {
   const bytes = Buffer.alloc(FILE_BYTES);
   encodeSlot(state).copy(bytes);
@@ -58,7 +58,7 @@ export function writeNewRecord(directory: string, state: RecordState): void {
   closeSync(descriptor);
 }
 
-/** Of this start of the machine; "" where nothing tells, which is like no other. */
+/** The id of this boot of the machine; "" where it is unknown, which equals no other. */
 export function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim().slice(0, 36);
@@ -68,23 +68,22 @@ export function bootId(): string {
 }
 
 /**
- * Says, outside of the database and its log, how far both have come: so that a log that lost its
- * end is not taken for one that never had it (docs/design/durable-record.md).
+ * Records, outside the database and its log, how far both have come, so that a log that lost its end is not mistaken for one that never had
+ * it (docs/design/durable-record.md).
  *
- * For each commit: `intend` before the log is flushed, and its write is flushed at the same time;
- * `confirm` when the log is on the disk. What `confirm` writes is seen after kill -9 whatever
- * happens; the power may take it, and then `intended` tells that a commit was under way.
+ * For each commit: `intend` before the log is flushed, and the write of `intend` is flushed at the same time; `confirm` when the log is on
+ * disk. The write of `confirm` survives kill -9 in any case. Power loss may undo it; then `intended` shows that a commit was under way.
  */
 export class DurableRecord {
   readonly #flushed: number; // O_DSYNC: a write returns when it is on the disk
   readonly #cached: number;
-  readonly #underWay = new Set<number>(); // places in the file
+  readonly #underWay = new Set<number>(); // offsets in the file
   #state: RecordState;
-  #place: number; // of the newest slot
+  #place: number; // number of the newest slot
 
   constructor(directory: string, state: RecordState) {
     this.#state = state;
-    this.#place = 0; // where a new record begins
+    this.#place = 0; // offset where a new record begins
     const file = recordFile(directory);
     this.#flushed = openSync(file, constants.O_RDWR | constants.O_DSYNC);
     this.#cached = openSync(file, constants.O_RDWR);
@@ -94,7 +93,7 @@ export class DurableRecord {
     return this.#state;
   }
 
-  /** A commit begins. Resolves when the disk knows of it; other commits need not wait for that. */
+  /** A commit begins. Resolves when this is on disk; other commits need not wait for that. */
   intend(intended: Mark, lastId: number): Promise<void> {
     const bytes = this.#next({ intended, lastId: Math.max(lastId, this.#state.lastId) });
     const place = this.#place;
@@ -112,7 +111,7 @@ export class DurableRecord {
     });
   }
 
-  /** The commit is on the disk: the store may acknowledge it once `intend` has resolved. */
+  /** The commit is on disk: the store may acknowledge it once `intend` has resolved. */
   confirm(durable: Mark): void {
     const bytes = this.#next({ durable });
     writeSync(this.#cached, bytes, 0, SLOT_BYTES, this.#place);
@@ -124,7 +123,7 @@ export class DurableRecord {
     closeSync(this.#flushed);
   }
 
-  /** Moves to the next slot; one whose write is under way would come to lie over a newer one. */
+  /** Moves to the next slot. Skips a slot whose write is under way: the old write could overwrite a newer one. */
   #next(changed: Partial<RecordState>): Buffer {
     const sequence = this.#state.sequence + 1;
     this.#state = { ...this.#state, ...changed, sequence, atMs: Date.now() };

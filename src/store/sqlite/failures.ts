@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
 
-/** An AppError as it crosses between threads, where errors lose their class and their fields. */
+/** An AppError as a message between threads; an Error would lose its class and its fields there. */
 export interface StoreFailure {
   readonly code: ErrorCode;
   readonly problem: string;
@@ -18,7 +18,7 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** The primary code of an error from SQLite; undefined when it came from elsewhere. */
+/** The primary code of an error from SQLite; undefined for any other error. */
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;
   return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
@@ -26,7 +26,7 @@ function sqliteCode(error: unknown): number | undefined {
 
 export const isBusy = (error: unknown): boolean => sqliteCode(error) === BUSY;
 
-/** Damaged data: nothing we could do would be right, so a person must choose. */
+/** Damaged data: no automatic repair is safe, so a person must choose. */
 export const damaged = (file: string, what: string, cause?: unknown): AppError =>
   new AppError(
     "internal",
@@ -35,7 +35,7 @@ export const damaged = (file: string, what: string, cause?: unknown): AppError =
     { cause },
   );
 
-/** Anything thrown while opening or reading, with what to do about it. */
+/** Any error while opening or reading, with what to do about it. */
 export function readError(error: unknown, file: string): AppError {
   if (error instanceof AppError) return error;
   const code = sqliteCode(error);
@@ -46,15 +46,15 @@ export function readError(error: unknown, file: string): AppError {
   return writeError(error, file);
 }
 
-/** Anything thrown while writing. Always `unavailable`: the store cannot go on. */
+/** Any error while writing. Always `unavailable`: the store cannot continue. */
 export function writeError(error: unknown, file: string): AppError {
   return new AppError("unavailable", `cannot use ${file}: ${advice(error)}`, { cause: error });
 }
 
-/** SQLITE_IOERR_SHMSIZE: the file that readers share could not grow. */
+/** SQLITE_IOERR_SHMSIZE: the shared memory file could not grow. */
 const NO_ROOM_TO_READ = 10 | (19 << 8);
 
-/** Said by the system, of a file of ours beside the database, or by SQLite of one of its own. */
+/** The system reports it for one of our files beside the database, or SQLite for one of its own. */
 function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("errcode" in error && error.errcode === NO_ROOM_TO_READ) return true;

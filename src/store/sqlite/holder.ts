@@ -3,17 +3,17 @@ import { join } from "node:path";
 
 const pidFile = (directory: string): string => join(directory, "busbar.pid");
 
-/** Says who holds the data. Only for people: the lock itself is SQLite's, and dies with us. */
+/** Records which process holds the data. For people only: the lock itself is SQLite's, and ends with the process. */
 export function writeHolder(directory: string): void {
   writeFileSync(pidFile(directory), `${process.pid}\n`, { mode: 0o600 });
 }
 
-/** Call while the lock is held, so that a successor's file is not removed. */
+/** Call this while the lock is held, so that it does not remove a successor's file. */
 export function removeHolder(directory: string): void {
   rmSync(pidFile(directory), { force: true });
 }
 
-/** Who holds the data, as far as it is known: the file may be old, or written by another host. */
+/** The process that holds the data, as far as it is known: the file may be old, or from another host. */
 export function describeHolder(directory: string): string {
   const pid = readPid(directory);
   if (pid === undefined || !isAlive(pid)) return "another process";
@@ -25,7 +25,7 @@ function readPid(directory: string): number | undefined {
     const text = readFileSync(pidFile(directory), "utf8").trim();
     return /^[1-9]\d*$/.test(text) ? Number(text) : undefined;
   } catch {
-    return undefined; // not there yet, or not for us to read
+    return undefined; // does not exist yet, or is not readable
   }
 }
 
@@ -34,6 +34,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // another user's
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // a process of another user
   }
 }

@@ -4,35 +4,34 @@ import { checkText } from "../keys.ts";
 import type { StoreFailure } from "./failures.ts";
 
 /**
- * What travels between the store and its thread. Rows travel as one joined string and an array of
- * lengths: copying one long string costs half as much as copying an array of short ones, and a
- * third of an array of objects.
+ * Messages between the store and its thread. Rows travel as one joined string and an array of lengths: copying one long string costs half
+ * as much as copying an array of short ones, and a third of an array of objects.
  */
 export interface PackedWrites {
-  readonly text: string; // key, value, key, value, … with nothing between
-  readonly lengths: Int32Array; // of key, of value, …; DELETED in place of a value's
-  readonly revisions: Float64Array; // of each row
+  readonly text: string; // key, value, key, value, … without separators
+  readonly lengths: Int32Array; // lengths of key, value, …; DELETED in place of a value's length
+  readonly revisions: Float64Array; // the revision of each row
 }
 
 export interface PackedBatch {
   readonly revision: number;
   readonly lastId: number;
-  readonly parts: readonly PackedWrites[]; // several only when a string would get too long
+  readonly parts: readonly PackedWrites[]; // more than one only when a string would get too long
 }
 
 export const DELETED = -1;
 
-/** Keys stay apart: readers keep them, and a slice would keep the whole joined string alive. */
+/** Keys are separate strings: readers retain them, and a slice would retain the whole joined string. */
 export interface PackedRows {
   readonly keys: readonly string[];
   readonly text: string; // the values
-  readonly lengths: Int32Array; // of the values
+  readonly lengths: Int32Array; // lengths of the values
   readonly revisions: Float64Array;
 }
 
 export type ToThread =
   | { readonly kind: "load" }
-  | { readonly kind: "more" } // one chunk was taken, one more may be sent
+  | { readonly kind: "more" } // the reader took one chunk: the thread may send one more
   | { readonly kind: "stop-load" }
   | { readonly kind: "commit"; readonly batch: PackedBatch }
   | { readonly kind: "backup"; readonly file: string }
@@ -43,8 +42,8 @@ export type FromThread =
   | { readonly kind: "refused"; readonly failure: StoreFailure } // and the thread ends
   | { readonly kind: "rows"; readonly rows: PackedRows }
   | { readonly kind: "loaded" }
-  | { readonly kind: "committed"; readonly revision: number } // and every batch before it
-  | { readonly kind: "failed"; readonly failure: StoreFailure } // and so does everything after
+  | { readonly kind: "committed"; readonly revision: number } // and so is every batch before it
+  | { readonly kind: "failed"; readonly failure: StoreFailure } // and every later call fails too
   | { readonly kind: "backed-up"; readonly failure: StoreFailure | undefined }
   | { readonly kind: "warned"; readonly failure: StoreFailure };
 

@@ -2,14 +2,14 @@ import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
 /**
- * One number about the whole database. `schema` is read by every version, older ones too;
- * `identity` is drawn once, and says that there is a record of it (durable-record.ts).
+ * One number about the whole database. Every version reads `schema`, older ones too. `identity` is drawn once, and shows that a record of
+ * the database exists (durable-record.ts).
  */
 export type MetaName = "schema" | "identity" | keyof Totals;
 
 /**
- * What all rows must add up to. Changed in the transaction that changes the rows, and compared
- * after loading: a lost row changes the count, a row in an older state changes the digest.
+ * The expected totals of all rows. The transaction that changes the rows also changes them, and each load compares them: a lost row changes
+ * the count, a row in an older state changes the digest.
  */
 export interface Totals {
   revision: number; // of the last batch
@@ -17,7 +17,8 @@ export interface Totals {
   digest: number; // the sum of all rows' checksums, modulo 2^32
 }
 
-const UPSERT = `INSERT INTO meta (name, value, crc) VALUES (?, ?, ?)
+const upsertSql = (rows: number): string => `INSERT INTO meta (name, value, crc)
+  VALUES ${Array.from({ length: rows }, () => "(?, ?, ?)").join(", ")}
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;
 
 const checksum = (name: string, value: number): number => crc32(`${name}=${value}`);
@@ -30,7 +31,7 @@ export function readMeta(db: DatabaseSync, name: MetaName): number | undefined {
 }
 
 export function writeMeta(db: DatabaseSync, name: MetaName, value: number): void {
-  db.prepare(UPSERT).run(name, value, checksum(name, value));
+  db.prepare(upsertSql(1)).run(name, value, checksum(name, value));
 }
 
 export function readTotals(db: DatabaseSync): Totals | undefined {
@@ -41,15 +42,15 @@ export function readTotals(db: DatabaseSync): Totals | undefined {
   return { revision, rows, digest };
 }
 
-/** Prepared once: it runs in every transaction. */
+/** Prepared once, because it runs in every transaction. */
 export function prepareTotals(db: DatabaseSync): (totals: Totals) => void {
-  const statement = db.prepare(UPSERT);
-  const write = (name: MetaName, value: number): void => {
-    statement.run(name, value, checksum(name, value));
-  };
+  const statement = db.prepare(upsertSql(3));
   return ({ revision, rows, digest }) => {
-    write("revision", revision);
-    write("rows", rows);
-    write("digest", digest);
+    const totals = [
+      ["revision", revision, checksum("revision", revision)],
+      ["rows", rows, checksum("rows", rows)],
+      ["digest", digest, checksum("digest", digest)],
+    ];
+    statement.run(...totals.flat());
   };
 }

@@ -7,12 +7,12 @@ import { readMeta, writeMeta } from "./meta.ts";
 export type Migration = (db: DatabaseSync) => void;
 
 /**
- * The ladder: the step at index n leads from version n to n + 1. Version 0 is an empty database,
- * so a new one climbs the same ladder as an old one. Steps that were released never change.
+ * The ladder: the step at index n leads from version n to n + 1. Version 0 is an empty database, so a new database takes the same steps as
+ * an old one. Released steps never change.
  */
 export const migrations: readonly Migration[] = [createTables, separateKeys];
 
-/** Brings the database to the newest version, wholly or not at all. */
+/** Migrates the database to the newest version, completely or not at all. */
 export function migrate(db: DatabaseSync, file: string, ladder = migrations): void {
   const newest = ladder.length;
   const version = readVersion(db, file);
@@ -57,9 +57,8 @@ function createTables(db: DatabaseSync): void {
 }
 
 /**
- * Keys in an index of their own. Without a rowid the table is ordered by whole rows: SQLite read all
- * of a long row whenever it compared its key, so that one graph of 30 MB made commits of single jobs
- * take 100 to 500 ms.
+ * Moves keys into their own index. Without a rowid the table is ordered by whole rows: SQLite read all of a long row whenever it compared
+ * its key, so that one graph of 30 MB made commits of single jobs take 100 to 500 ms.
  */
 function separateKeys(db: DatabaseSync): void {
   db.exec(`

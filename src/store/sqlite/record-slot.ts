@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** How the database stood at one revision: what `Totals` says, without change. */
+/** The totals of the database at one revision (`Totals`). */
 export interface Mark {
   readonly revision: number;
   readonly rows: number;
@@ -14,22 +14,22 @@ export interface Mark {
  * database held all of them. `intended` is a commit that was under way, or `durable` again.
  */
 export interface RecordState {
-  readonly identity: number; // of the database that this was written for
+  readonly identity: number; // of the database that this record belongs to
   readonly sequence: number; // grows with each write
   readonly durable: Mark;
   readonly intended: Mark;
-  readonly lastId: number; // the largest that any batch up to `intended` has named
+  readonly lastId: number; // the largest id that any batch up to `intended` has named
   readonly atMs: number;
-  readonly boot: string; // of the machine: tells a killed process from a machine that stopped
+  readonly boot: string; // boot id of the machine: distinguishes a killed process from a machine that stopped
   readonly schema: number; // version of the tables
-  readonly firstPage: number | undefined; // checksum of what only a new schema changes there
+  readonly firstPage: number | undefined; // checksum of the part of the first page that only a new schema changes
 }
 
-/** One sector of every disk: it is written as a whole, or not at all. */
+/** One sector of every disk: the disk writes it completely, or not at all. */
 export const SLOT_BYTES = 512;
 const FORMAT = "busbar-record-1";
 
-/** One line that people can read, its checksum first, then zeros. */
+/** One readable line that begins with its checksum, then zeros. */
 export function encodeSlot(state: RecordState): Buffer {
   const { identity, sequence, durable, intended, lastId, atMs, boot } = state;
   const text = JSON.stringify([

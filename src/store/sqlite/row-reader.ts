@@ -10,7 +10,7 @@ type Row = readonly [key: string, value: string, revision: number, crc: number];
 const COLUMNS = "SELECT key, value, revision, crc FROM rows";
 const PAGE = `ORDER BY key LIMIT ${limits.storeChunkRowsMax}`;
 
-/** Every row in key order, each one checked, and all of them against the totals at the end. */
+/** Reads every row in key order, checks each one, and checks all of them against the totals at the end. */
 export function* readRows(
   db: DatabaseSync,
   file: string,
@@ -26,8 +26,8 @@ export function* readRows(
 }
 
 /**
- * What rows cannot show: free pages, and free space within pages, that the next commit would build
- * on. It takes a third of the time that reading the rows does.
+ * Checks what rows cannot show: free pages, and free space within pages, that the next commit would use. It takes a third of the time of
+ * reading the rows.
  */
 function checkPages(db: DatabaseSync, file: string): void {
   const [first] = Object.values(db.prepare("PRAGMA integrity_check(1)").get() ?? {});
@@ -35,7 +35,7 @@ function checkPages(db: DatabaseSync, file: string): void {
     throw damaged(file, "its pages do not fit together", new Error(String(first)));
 }
 
-/** Whole pages at once: a quarter faster than iterating over rows. */
+/** Reads whole pages at once: a quarter faster than iterating over rows. */
 function* readPages(db: DatabaseSync): Generator<readonly Row[]> {
   const options = { returnArrays: true };
   const next = db.prepare(`${COLUMNS} WHERE key > ? ${PAGE}`, options);
@@ -65,7 +65,7 @@ function checkTotals(found: Totals, totals: Readonly<Totals>, file: string): voi
   }
 }
 
-/** One piece for rows of usual size; more when their values would make too long a string. */
+/** One piece for rows of usual size; more when their values would make the string too long. */
 function* packRows(page: readonly Row[]): Generator<PackedRows> {
   for (let start = 0; start < page.length;) {
     const piece = packPiece(page, start);

@@ -3,7 +3,7 @@ import type { StoredRow } from "../../ports/store.ts";
 
 type Chunk = readonly StoredRow[];
 
-/** Chunks on their way from the thread to the reader. `onTaken` lets the thread send one more. */
+/** Chunks on their way from the thread to the reader. `onTaken` allows the thread to send one more. */
 export class RowStream {
   readonly #onTaken: () => void;
   readonly #chunks: Chunk[] = []; // bounded: the thread waits for `onTaken`

@@ -4,18 +4,18 @@ import { DELETED, type PackedBatch, type PackedWrites } from "./messages.ts";
 import { prepareTotals, type Totals } from "./meta.ts";
 import { rowChecksum, sumChecksums } from "./row-checksum.ts";
 
-// Crossing from JavaScript into SQLite costs as much as writing the row: 16 rows share a crossing.
-const ROWS_PER_STATEMENT = 16;
+// A call from JavaScript into SQLite costs as much as writing the row: up to 16 rows share a call.
+const ROWS_PER_STATEMENT = [16, 8, 4, 2, 1] as const;
+const PARAMETERS_PER_ROW = 4;
+const PARAMETERS_MAX = ROWS_PER_STATEMENT[0] * PARAMETERS_PER_ROW;
 
-/**
- * Writes batches and keeps the totals in step. After a failure it must not be used again: its
- * totals may be ahead of the database.
- */
+/** Writes batches and updates the totals. After a failure it must not be used again: its totals may be ahead of the database. */
 export class RowWriter {
   readonly #db: DatabaseSync;
   readonly #totals: Totals;
-  readonly #upsertOne: StatementSync;
-  readonly #upsertMany: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #end: StatementSync;
+  readonly #upserts: readonly { readonly parameters: number; readonly statement: StatementSync }[];
   readonly #remove: StatementSync;
   readonly #writeTotals: (totals: Totals) => void;
   readonly #waiting: SQLInputValue[] = []; // parameters of rows not yet written
@@ -24,13 +24,17 @@ export class RowWriter {
   constructor(db: DatabaseSync, totals: Totals) {
     this.#db = db;
     this.#totals = totals;
-    // SQLite calls it for each row that was there before: the only cheap way to learn of it.
+    // SQLite calls it for each row that existed before: the only cheap way to find out.
     db.function("row_goes", { directOnly: true }, (crc, revision) => {
       this.#takeRow(crc, revision);
       return 1;
     });
-    this.#upsertOne = db.prepare(upsertSql(1));
-    this.#upsertMany = db.prepare(upsertSql(ROWS_PER_STATEMENT));
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#end = db.prepare("COMMIT");
+    this.#upserts = ROWS_PER_STATEMENT.map((rows) => ({
+      parameters: rows * PARAMETERS_PER_ROW,
+      statement: db.prepare(upsertSql(rows)),
+    }));
     this.#remove = db.prepare("DELETE FROM rows WHERE key = ? AND row_goes(crc, revision)");
     this.#writeTotals = prepareTotals(db);
   }
@@ -40,16 +44,16 @@ export class RowWriter {
   }
 
   /**
-   * All batches in one transaction: one flush to the disk for all waiting callers. `beforeFlush` sees
-   * the totals as they will be.
+   * Writes all batches in one transaction: one flush to disk for all waiting callers. `beforeFlush` receives the totals after the
+   * transaction.
    */
   commit(batches: readonly PackedBatch[], beforeFlush: () => void): void {
-    this.#db.exec("BEGIN IMMEDIATE");
+    this.#begin.run();
     try {
       for (const batch of batches) this.#writeBatch(batch);
       this.#writeTotals(this.#totals);
       beforeFlush();
-      this.#db.exec("COMMIT");
+      this.#end.run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw error;
@@ -95,12 +99,10 @@ export class RowWriter {
     this.#totals.rows += 1;
     this.#totals.digest = sumChecksums(this.#totals.digest, crc);
     this.#waiting.push(key, value, revision, crc);
-    if (this.#waiting.length < ROWS_PER_STATEMENT * 4) return;
-    this.#upsertMany.run(...this.#waiting);
-    this.#waiting.length = 0;
+    if (this.#waiting.length === PARAMETERS_MAX) this.#flush();
   }
 
-  /** A row is replaced or deleted. One of this very batch means that a key stands twice. */
+  /** A row is replaced or deleted. A row of this same batch means that a key occurs twice. */
   #takeRow(crc: SQLOutputValue | undefined, revision: SQLOutputValue | undefined): void {
     invariant(Number(revision) <= this.#before, "a key stands twice in one batch");
     this.#totals.rows -= 1;
@@ -108,8 +110,10 @@ export class RowWriter {
   }
 
   #flush(): void {
-    for (let at = 0; at < this.#waiting.length; at += 4) {
-      this.#upsertOne.run(...this.#waiting.slice(at, at + 4));
+    let at = 0;
+    for (const { parameters, statement } of this.#upserts) {
+      if (this.#waiting.length - at < parameters) continue;
+      statement.run(...this.#waiting.slice(at, (at += parameters)));
     }
     this.#waiting.length = 0;
   }

@@ -3,14 +3,13 @@ import { receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import type { Database } from "./database.ts";
+import type { Database, LogState } from "./database.ts";
 import { readError, toFailure, writeError } from "./failures.ts";
 import type { FromThread, PackedBatch, PackedRows, ToThread } from "./messages.ts";
 
 /**
- * Serves one database on one port, in the order of the messages. Batches that wait together are
- * committed together. The first failure is reported and ends everything but `close`, because what
- * reached the disk is no longer known.
+ * Serves one database over one port, in the order of the messages. Commits waiting batches together. Reports the first failure and then
+ * accepts only `close`, because the state on disk is no longer known.
  */
 export class StoreThread {
   readonly #port: MessagePort;
@@ -19,7 +18,8 @@ export class StoreThread {
   readonly #resting: NodeJS.Timeout;
   #heapAtRest = 0;
   #isBroken = false;
-  #sealed: Promise<void> = Promise.resolve(); // when all that is committed is also recorded
+  #sealed: Promise<void> = Promise.resolve(); // when everything committed is also in the record
+  #unsealed = 0; // commits that are not in the record yet
   #copied: Promise<void> = Promise.resolve();
   #group: PackedBatch[] = [];
   #groupRows = 0;
@@ -29,7 +29,10 @@ export class StoreThread {
   constructor(port: MessagePort, database: Database) {
     this.#port = port;
     this.#database = database;
-    this.#idle = setTimeout(() => this.#moveLog(limits.storeWalIdleBytes), limits.storeIdleMs);
+    this.#idle = setTimeout(
+      () => this.#moveLog(() => limits.storeWalIdleBytes),
+      limits.storeIdleMs,
+    );
     this.#resting = setTimeout(() => this.#giveBack(), limits.storeRestMs);
   }
 
@@ -44,18 +47,20 @@ export class StoreThread {
     });
   }
 
-  /** Takes everything that waits, not only what woke us: that is what makes groups. */
   #receive(first: ToThread): void {
-    let message: ToThread | undefined = first;
-    while (message !== undefined) {
-      this.#handle(message);
-      const next: { message: ToThread } | undefined = receiveMessageOnPort(this.#port);
-      message = next?.message;
-    }
-    this.#commitGroup();
-    if (this.#isBroken) return; // it would bring back a timer that was cleared
+    this.#handle(first);
+    this.#takeWaiting();
+    // A commit blocks this thread, and would delay the answer to the one before.
+    if (this.#unsealed === 0) this.#commitGroup();
+    if (this.#isBroken) return; // it would restart a timer that was cleared
     this.#idle.refresh();
     this.#resting.refresh();
+  }
+
+  /** Takes all waiting messages, not only the one that woke the thread: this forms the groups. */
+  #takeWaiting(): void {
+    let next: { message: ToThread } | undefined;
+    while ((next = receiveMessageOnPort(this.#port)) !== undefined) this.#handle(next.message);
   }
 
   #handle(message: ToThread): void {
@@ -92,34 +97,47 @@ export class StoreThread {
 
   #commitGroup(): void {
     if (this.#group.length === 0) return;
-    const batches = this.#group;
+    const [batches, rows] = [this.#group, this.#groupRows];
     this.#group = [];
     this.#groupRows = 0;
     this.#attempt(writeError, () => {
       const sealed = this.#database.commit(batches);
       const revision = this.#database.revision();
+      this.#unsealed += 1;
       this.#sealed = Promise.all([this.#sealed, sealed]).then(
-        () => this.#tellCommitted(revision),
+        () => this.#tellCommitted(revision, rows),
         (error: unknown) => this.#fail(error, writeError),
       );
     });
   }
 
   /** Notifies callers first: reading the length of the log takes as long as writing some rows. */
-  #tellCommitted(revision: number): void {
+  #tellCommitted(revision: number, rows: number): void {
+    this.#unsealed -= 1;
     if (this.#isBroken) return;
     this.#send({ kind: "committed", revision });
-    this.#moveLog(limits.storeWalBytesMax);
+    const { storeFewRowsMax, storeWalIdleBytes, storeWalBytesMax } = limits;
+    this.#moveLog(({ longestBytes }) => {
+      const soon = Math.max(storeWalIdleBytes, longestBytes);
+      return rows > storeFewRowsMax ? storeWalBytesMax : Math.min(soon, storeWalBytesMax);
+    });
+    if (this.#unsealed > 0) return;
+    this.#takeWaiting();
+    this.#commitGroup();
   }
 
-  /** While no caller waits if that comes soon enough, and in any case before the log grows too long. */
-  #moveLog(limitBytes: number): void {
+  /**
+   * While no caller waits, if that happens soon enough; in any case before the log grows too long. Small commits
+   * move it before its file grows: flushing a longer file takes the disk twice as long as flushing pages written over.
+   */
+  #moveLog(limitOf: (log: LogState) => number): void {
     this.#attempt(writeError, () => {
-      if (this.#database.logBytes() >= limitBytes) this.#database.checkpoint();
+      const log = this.#database.log();
+      if (log.bytes >= limitOf(log)) this.#database.checkpoint();
     });
   }
 
-  /** What a start or many commits left in this thread's heap and in SQLite's cache. */
+  /** Frees memory that a start or many commits left in this thread's heap and in SQLite's cache. */
   #giveBack(): void {
     const { gc } = globalThis;
     if (getHeapStatistics().total_heap_size - this.#heapAtRest < limits.storeGarbageBytes) return;
@@ -156,14 +174,14 @@ export class StoreThread {
   #close(): void {
     clearTimeout(this.#idle);
     clearTimeout(this.#resting);
-    this.#isBroken = true; // nothing may be asked for any more
+    this.#isBroken = true; // no further message is allowed
     try {
       this.#database.close();
     } catch (error) {
       // Acknowledged commits are in the log, which the next start reads.
       this.#warn(writeError(error, this.#database.file));
     }
-    this.#port.close(); // with it the thread ends
+    this.#port.close(); // the thread ends with its port
   }
 
   #attempt(toError: typeof writeError, work: () => void): void {

@@ -14,12 +14,12 @@ import { RowStream } from "./row-stream.ts";
 
 export interface ThreadStoreOptions {
   readonly name: string;
-  readonly worker: Worker; // owned from here on: it ends with `close`, or when opening fails
+  readonly worker: Worker; // owned by the store: it ends with `close`, or when opening fails
   readonly logger: Logger;
-  readonly directory?: string; // where copies are made for backups
+  readonly directory?: string; // directory for the copies that backups are sent from
 }
 
-/** Resolves when the thread has opened its data; rejects with its reason when it refuses to. */
+/** Resolves when the thread has opened its data; rejects with the reason when the thread refuses to. */
 export async function openThreadStore(options: ThreadStoreOptions): Promise<Store> {
   const store = new ThreadStore(options);
   await store.opened();
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reject: (error: AppError) => void;
 }
 
-/** The store as the main thread sees it: orders out, replies in, batches settled as they were sent. */
+/** The main thread's side of the store: sends orders, receives replies, settles batches in the order of sending. */
 class ThreadStore implements Store {
   readonly name: string;
   readonly #worker: Worker;
@@ -95,7 +95,7 @@ class ThreadStore implements Store {
     this.#copying = copying;
     try {
       if (this.#gate.failure !== undefined) throw this.#gate.failure;
-      // Made here, so that no other user can read it.
+      // The main thread creates the file, so that no other user can read it.
       await writeFile(file, "", { mode: 0o600 });
       this.#send({ kind: "backup", file });
       await copying.promise;
@@ -118,7 +118,7 @@ class ThreadStore implements Store {
     try {
       yield* stream.chunks();
     } finally {
-      this.#send({ kind: "stop-load" }); // the reader may have had enough
+      this.#send({ kind: "stop-load" }); // the reader may have stopped early
       this.#stream = undefined;
       this.#gate.endLoad();
     }
@@ -135,7 +135,7 @@ class ThreadStore implements Store {
         this.#lastId = message.lastId;
         return this.#opening.resolve();
       case "refused":
-        this.#gate.fail(fromFailure(message.failure)); // told when the thread is gone
+        this.#gate.fail(fromFailure(message.failure)); // called when the thread has ended
         return;
       case "rows":
         return this.#stream?.push(unpackRows(message.rows));
@@ -172,7 +172,7 @@ class ThreadStore implements Store {
 
   #exit(): void {
     const failure = this.#gate.failure ?? crashed();
-    this.#fail(failure); // after an orderly close no caller waits any more
+    this.#fail(failure); // after an orderly close no caller is waiting
     this.#opening.reject(failure);
     this.#exited.resolve();
   }

@@ -6,7 +6,7 @@ import { toFailure } from "./failures.ts";
 import type { FromThread, ThreadData } from "./messages.ts";
 import { StoreThread } from "./store-thread.ts";
 
-// The entry point of the store's thread: SQLite blocks while it flushes, and here it blocks nothing else.
+// The entry point of the store's thread: SQLite blocks while it flushes, and here it blocks no other work.
 
 invariant(parentPort !== null, "this file runs as a worker thread");
 const { directory } = workerData as ThreadData;
@@ -18,5 +18,5 @@ try {
   const failure = toFailure(AppError.from(error, "open the store"));
   parentPort.postMessage({ kind: "refused", failure } satisfies FromThread, []);
 }
-// Without a database there is nothing to wait for, and the thread ends.
+// Without a database no work is left, and the thread ends.
 if (database !== undefined) new StoreThread(parentPort, database).start();

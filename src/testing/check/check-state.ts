@@ -6,15 +6,15 @@ import { State } from "../../core/state/state.ts";
 import { TABLES } from "../../core/state/tables/tables.ts";
 
 /**
- * Recomputes from the rows what the indexes say, and returns every disagreement: overcommit, a
- * task on two nodes, counts that drifted, work the queue has forgotten.
+ * Recomputes the indexes from the rows, and returns every disagreement: overcommit, a task on two nodes, wrong counts, pending tasks that
+ * the queue does not have.
  */
 export function checkState(state: State): string[] {
   const jobs = readJobs(state);
   return state.tables.all.flatMap((table) => table.check(state, jobs));
 }
 
-/** All that must be equal in two states that hold the same rows. */
+/** Everything that must be equal in two states with the same rows. */
 export function digest(state: State): unknown {
   const jobs = readJobs(state);
   return Object.fromEntries(
@@ -23,8 +23,8 @@ export function digest(state: State): unknown {
 }
 
 /**
- * The state as a restarted server would read it back from the rows these changes left, which are all
- * that were ever made; those that are not stored still have their revisions.
+ * The state that a restarted server loads from the rows of these changes, which are all changes ever made. Changes that are not stored
+ * still have their revisions.
  */
 export function readBack(
   changes: readonly Change[],
@@ -47,6 +47,6 @@ export function readBack(
   state.startLoading();
   for (const [key, { value, at }] of sorted) load(key, value, at);
   state.finishLoading();
-  state.goOnAfter(revision(next - 1));
+  state.continueAfter(revision(next - 1));
   return state;
 }

@@ -20,7 +20,7 @@ interface Costed {
   readonly cost: number;
 }
 
-/** Parts of a request that are tried one by one. */
+/** The parts of a request that are tried one by one. */
 const PARTS_MAX = 32;
 
 /** The cheapest single change that would let a task of this request start now. */
@@ -48,7 +48,7 @@ export function cheapestChange(
   return best && { ...best, limits: [] };
 }
 
-/** A task whose end gives room. */
+/** A running task whose end frees capacity. */
 function* taskEnds(state: State, request: Request): Iterable<Costed> {
   for (const record of state.nodes.values()) {
     for (const task of record.tasks) {
@@ -66,7 +66,7 @@ function* taskEnds(state: State, request: Request): Iterable<Costed> {
   }
 }
 
-/** A node that has room and takes no tasks. */
+/** A node with free capacity that accepts no tasks. */
 function* nodesBack(state: State, request: Request): Iterable<Costed> {
   for (const record of state.nodes.values()) {
     const { node } = record;
@@ -84,7 +84,7 @@ function* nodesBack(state: State, request: Request): Iterable<Costed> {
   }
 }
 
-/** A cluster that would do if it said something else of itself. */
+/** A cluster that would accept the task if it reported another state. */
 function* clustersSay(state: State, request: Request, policy: ClusterPolicy): Iterable<Costed> {
   for (const { cluster, verdict, kind, reasons } of clusterAnswers(state, request, policy)) {
     if (verdict !== "not-now" || kind !== "pulling") continue;
@@ -92,7 +92,7 @@ function* clustersSay(state: State, request: Request, policy: ClusterPolicy): It
   }
 }
 
-/** Less of one resource, as much as is free on some node. */
+/** Less of one resource: as much as some node has free. */
 function* lessOfAmounts(state: State, request: Request): Iterable<Costed> {
   if (request.request !== undefined) return;
   const { needs } = request;
@@ -114,7 +114,7 @@ function* lessOfAmounts(state: State, request: Request): Iterable<Costed> {
   }
 }
 
-/** Not where it was asked for. */
+/** Another place than the requested one. */
 function* elsewhere(request: Request, startsNow: (other: Request) => boolean): Iterable<Costed> {
   const { kind, cluster, node, labels } = request.where;
   if (node !== undefined && startsNow({ ...request, where: without(request.where, "node") })) {
@@ -142,7 +142,7 @@ function without<T extends object>(from: T, name: string): T {
   return Object.fromEntries(rest) as T;
 }
 
-/** Less of one thing, or one requirement less, in the alternative that is preferred. */
+/** Less of one resource, or one requirement less, in the preferred alternative. */
 function* lessOfGraph(
   request: Request,
   choice: ResourceChoice,
@@ -169,7 +169,7 @@ function* lessOfGraph(
   }
 }
 
-/** The largest whole number below `asked` that is enough; what is enough is enough with less. */
+/** The largest integer below `asked` that suffices; if a number suffices, so does any smaller one. */
 function largest(asked: number, isEnough: (count: number) => boolean): number {
   let low = 0;
   let high = Math.ceil(asked) - 1;
@@ -183,7 +183,7 @@ function largest(asked: number, isEnough: (count: number) => boolean): number {
 
 type Path = readonly number[];
 
-/** From the top down, with where they stand. */
+/** From the top down, with their positions. */
 function verticesOf(
   trees: readonly ResourceRequest[],
   above: Path = [],

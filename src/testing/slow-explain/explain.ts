@@ -11,7 +11,10 @@ export interface SlowView {
   readonly filters: FilterChain;
 }
 
-/** By node, not by class: slow, and simple enough to be the reference. What every node says to a request: which filter refuses it, and whether waiting can help. */
+/**
+ * By node, not by class: slow, and simple enough to be the reference. The result of each node for a request: the filter that rejects it,
+ * and whether waiting can help.
+ */
 export function outlook(request: Request, { nodes, filters }: SlowView): Outlook {
   const byReason = new Map<string, NodeReason>();
   let now = 0;
@@ -38,7 +41,7 @@ export function outlook(request: Request, { nodes, filters }: SlowView): Outlook
   return { now, later, nodes: all, reasons: [...byReason.values()] };
 }
 
-/** The first refusal; one that can never change is worth more than one that can. */
+/** The first rejection; one that is permanent outranks one that is not. */
 export function judge({ filters }: FilterChain, request: Request, node: FilterNode): Verdict {
   let notNow: Verdict | undefined;
   for (const { ever, now } of filters) {

@@ -11,7 +11,7 @@ import type { ClusterReason } from "../../../src/core/scheduler/clusters/cluster
 import { judge, outlook } from "./explain.ts";
 import { mayGoToClusters, type Request } from "../../../src/core/scheduler/request.ts";
 
-/** What every cluster says to a request, in the order of their names. */
+/** The result of each cluster for a request, in the order of their names. */
 export function clusterAnswers(
   view: PlacesView,
   request: Request,
@@ -40,7 +40,7 @@ export function managedAnswer(
   return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
 }
 
-/** Those that have room, but that the way of choosing between clusters drops. */
+/** The clusters with free capacity that the policy of choosing clusters drops. */
 function dropUnwanted(
   { nodes, clusters, filters }: PlacesView,
   request: Request,
@@ -65,7 +65,7 @@ function dropUnwanted(
   });
 }
 
-/** Whether any node or cluster there is could ever take the request, whatever else is going on. */
+/** Whether any registered node or cluster can run the request, whatever else runs there. */
 export function isPossible({ nodes, clusters, filters }: PlacesView, request: Request): boolean {
   for (const record of nodes.values()) {
     if (judge(filters, request, record).kind !== "never") return true;

@@ -5,23 +5,23 @@ import { fileURLToPath } from "node:url";
 
 const cache = fileURLToPath(new URL("../../../node_modules/.cache", import.meta.url));
 
-/** Something that tests need and that takes long to make. */
+/** A dependency of tests that takes long to build. */
 export interface CachedBuild {
-  /** Where it is kept, in the cache. */
+  /** Its place in the cache. */
   readonly name: string;
-  /** Directories of files it is made of: a change of any makes it anew. */
+  /** Directories of its sources: a change of any file builds it again. */
   readonly from: readonly string[];
-  /** The same, of what is in no file: versions of packages. */
+  /** The same for inputs that are not files: versions of packages. */
   readonly versions?: readonly string[];
-  /** Makes it in this empty directory. */
+  /** Builds it in this empty directory. */
   make(directory: string): Promise<void>;
 }
 
-/** The directory it is in: made once, and kept. */
+/** The directory of the build: built once, and cached. */
 export async function cachedBuild(build: CachedBuild): Promise<string> {
   const directory = join(cache, build.name, fingerprint(build));
   if (existsSync(directory)) return directory;
-  // Put in its place when it is complete: a test that is stopped leaves nothing half made.
+  // Moved into place when it is complete: an interrupted test leaves nothing half built.
   const making = `${directory}.${process.pid}`;
   mkdirSync(dirname(directory), { recursive: true });
   try {
@@ -34,7 +34,7 @@ export async function cachedBuild(build: CachedBuild): Promise<string> {
   return directory;
 }
 
-/** Changes with every file that it is made of. */
+/** Changes with every source file. */
 function fingerprint({ from, versions = [] }: CachedBuild): string {
   const hash = createHash("sha256").update(versions.join("\0"));
   for (const directory of from) {
@@ -49,7 +49,7 @@ function putInPlace(made: string, directory: string): void {
   try {
     renameSync(made, directory);
   } catch (error) {
-    // Another test was faster; what it made is the same.
+    // Another test was faster; its result is the same.
     if (!existsSync(directory)) throw error;
   }
 }

@@ -1,21 +1,21 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** Kinds of HTTP/2 frames that tests ask for. */
+/** Kinds of HTTP/2 frames that tests count. */
 const PING = 6;
 const GOAWAY = 7;
 const ACK = 1;
 const HEAD_BYTES = 9;
 
-/** A relay between a client and a server that counts what HTTP/2 says beside the calls. */
+/** A relay between a client and a server that counts HTTP/2 frames besides those of calls. */
 export class FrameCounter {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   connections = 0;
   bytesUp = 0;
   bytesDown = 0;
-  /** Of the client, as the server acknowledged them. */
+  /** The client's, as acknowledged by the server. */
   pingsAnswered = 0;
-  /** Of the server. */
+  /** The server's. */
   goAways = 0;
 
   private constructor(target: string) {

@@ -5,25 +5,22 @@ import { cachedBuild } from "./cached-build.ts";
 
 const run = promisify(execFile);
 
-/** Programs in Go that tests drive. */
+/** Go programs that tests use. */
 export interface GoPrograms {
-  /** Where they are kept, in the cache. */
+  /** Their place in the cache. */
   readonly name: string;
   /** A directory with go.mod. */
   readonly sources: string;
   /** One program each. */
   readonly packages: readonly string[];
-  /** What is made before, in a copy of the sources, of what is in further directories. */
+  /** A step before the build, in a copy of the sources, with further directories. */
   readonly generated?: {
     readonly from: readonly string[];
     make(copy: string): Promise<void>;
   };
 }
 
-/**
- * The directory they are in: built once from what they are made of, and kept. Fails where there is
- * no Go, or no proxy and nothing kept.
- */
+/** The directory of the programs: built once from their sources, and cached. Fails where there is no Go, or no proxy and no cache. */
 export const builtPrograms = (programs: GoPrograms): Promise<string> =>
   cachedBuild({
     name: programs.name,

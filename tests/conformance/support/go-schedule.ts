@@ -15,16 +15,16 @@ const sources = fileURLToPath(new URL("../goschedule", import.meta.url));
 export const goSchedulePrograms = (): Promise<string> =>
   builtPrograms({ name: "go-schedule", sources, packages: ["worker", "schedctl"] });
 
-/** Neither dials through a proxy. */
+/** Neither connects through a proxy. */
 const ENV = { no_proxy: "*" };
 
-/** One of a file for schedctl. */
+/** One task of a file for schedctl. */
 export interface GoTask {
   readonly cmd?: string;
   readonly params?: readonly string[];
 }
 
-/** As Busbar knows it. */
+/** The task in Busbar. */
 export interface KnownTask {
   readonly id: string;
   readonly state: string;
@@ -34,16 +34,16 @@ export interface KnownTask {
   readonly reason: string;
 }
 
-/** A Busbar with a port for go-schedule's programs, and these. */
+/** A Busbar with a port for go-schedule's programs, and these programs. */
 export class GoScheduleSite extends Site {
-  /** Where they call. */
+  /** The address that they use. */
   goSchedule = "";
 
   #programs = "";
   #server: Running | undefined;
   #files = 0;
 
-  /** Starts it, or starts it again at the same addresses. */
+  /** Starts it, or restarts it at the same addresses. */
   async startGoSchedule(...flags: string[]): Promise<void> {
     this.#programs = await goSchedulePrograms();
     const at = this.goSchedule === "" ? "127.0.0.1:0" : this.goSchedule;
@@ -61,7 +61,7 @@ export class GoScheduleSite extends Site {
     await this.#server?.end("SIGKILL");
   }
 
-  /** In a working directory of its own; soon back when it loses its connection. */
+  /** In its own working directory; reconnects soon when it loses its connection. */
   startWorker(name: string, ...flags: string[]): Running {
     const cwd = this.path(`worker-${name}`);
     mkdirSync(cwd, { recursive: true });
@@ -99,7 +99,7 @@ export class GoScheduleSite extends Site {
     return this.schedctl("tasks", "schedule", "-f", file);
   }
 
-  /** Returns the rows of the table that it prints. */
+  /** Returns the rows of the printed table. */
   async schedule(tasks: readonly GoTask[]): Promise<readonly (readonly string[])[]> {
     return rowsOf(await this.trySchedule(tasks));
   }
@@ -114,7 +114,7 @@ export class GoScheduleSite extends Site {
     return { id, state: stateName(state), attempt, node, exitCode, reason };
   }
 
-  /** Waits until all that was submitted is over: so many succeeded, and nothing else. */
+  /** Waits until all submitted tasks have ended: so many succeeded, and no others. */
   async allSucceed(count: number): Promise<void> {
     let last = "";
     const check = async (): Promise<boolean> => {
@@ -129,8 +129,8 @@ export class GoScheduleSite extends Site {
 }
 
 /**
- * Removes what workers keep of the runs of a server. They live on this machine, and outlive what
- * tests remove. Asked for while the server's data is there, to be called when they are gone.
+ * Removes the files that workers keep for runs of a server. They are on this machine, and outlive the directories of tests. Call it while
+ * the server's data exists; call the result when the workers have ended.
  */
 export function keptBy(data: string): () => void {
   const file = join(data, "go-schedule", "agent.key");
@@ -145,7 +145,7 @@ export function keptBy(data: string): () => void {
   };
 }
 
-/** What stands between the lines of a table, without its head. Outputs must not break it. */
+/** The cells between the lines of a table, without its header. Outputs must not break it. */
 function rowsOf({ code, stdout, stderr }: Outcome): readonly (readonly string[])[] {
   if (code !== 0) throw new Error(`schedctl: ${code} ${stderr}`);
   const [, ...lines] = stdout.trimEnd().split("\n");
@@ -156,7 +156,7 @@ function rowsOf({ code, stdout, stderr }: Outcome): readonly (readonly string[])
 export const idsOf = (rows: readonly (readonly string[])[]): readonly string[] =>
   rows.map(([id = ""]) => id);
 
-/** How often each value is there. */
+/** The number of occurrences of each value. */
 export function counted(values: readonly (string | undefined)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;

@@ -17,11 +17,11 @@ export interface Language {
   readonly library: string;
   /** Why its program cannot be built here; undefined: it can. */
   readonly missing: string | undefined;
-  /** It has stubs of its own for health checks and reflection. */
+  /** It has its own stubs for health checks and reflection. */
   readonly hasStubs: boolean;
-  /** The shortest interval of pings that it keeps to. */
+  /** The shortest interval of pings that it supports. */
   readonly keepaliveMs: number;
-  /** The program and its first arguments; built or installed once, and kept. */
+  /** The program and its first arguments; built or installed once, and cached. */
   command(): Promise<readonly [string, ...string[]]>;
 }
 
@@ -39,7 +39,7 @@ export const LANGUAGES: readonly Language[] = [
     library: "grpc-go",
     missing: missing("go", "version"),
     hasStubs: true,
-    keepaliveMs: 10_000, // it takes no less
+    keepaliveMs: 10_000, // its minimum
     async command() {
       const sources = path("../grpc/go");
       const directory = await builtPrograms({ name: "grpc-interop-go", sources, packages: ["."] });
@@ -106,7 +106,7 @@ export interface CallEnd {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** A call that a program makes, with what came of it so far. */
+/** A call that a program makes, with its results so far. */
 export class InteropCall {
   readonly messages: Buffer[] = [];
   end: CallEnd | undefined;
@@ -147,7 +147,7 @@ export class InteropClient {
     createInterface({ input: stdout }).on("line", (text) => this.#hear(JSON.parse(text) as Line));
   }
 
-  /** What it printed that nobody asked for: where it failed. */
+  /** Its unrequested output: where it failed. */
   get complaints(): string {
     return this.#complaints;
   }

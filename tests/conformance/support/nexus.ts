@@ -18,10 +18,7 @@ export const informerProgram = async (): Promise<string> =>
 
 const MINOR_MIN = 30;
 
-/**
- * kubectl: the machine's own if it is new enough, else version 1.32 from Go's proxy, which takes some
- * minutes of CPU once.
- */
+/** kubectl: the machine's own if it is new enough, otherwise version 1.32 from Go's proxy, which takes some minutes of CPU once. */
 export async function kubectlProgram(): Promise<string> {
   const own = await run("kubectl", ["version", "--client", "--output=json"]).catch(() => undefined);
   const version = own && (JSON.parse(own.stdout) as { clientVersion?: { minor?: string } });
@@ -31,12 +28,12 @@ export async function kubectlProgram(): Promise<string> {
 
 /** A Busbar that serves the tree of nexus. */
 export class NexusSite extends Site {
-  /** Where it is served: an address. */
+  /** The address of the tree. */
   nexus = "";
   #kubectl = "";
   #server: Running | undefined;
 
-  /** Starts it, or starts it again at the same addresses. */
+  /** Starts it, or restarts it at the same addresses. */
   async startNexus(...flags: string[]): Promise<void> {
     const at = this.nexus === "" ? "127.0.0.1:0" : this.nexus;
     this.#server = await this.startServer("--nexus", at, ...flags);
@@ -71,7 +68,7 @@ export class NexusSite extends Site {
     });
   }
 
-  /** What it prints; it must succeed. */
+  /** Its output; it must succeed. */
   async kubectl(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.tryKubectl(...args);
     if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${code} ${stdout} ${stderr}`);

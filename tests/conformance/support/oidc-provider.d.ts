@@ -1,4 +1,4 @@
-// What tests use of it. Its types are in a package of their own, which brings seventeen others.
+// The part that tests use. Its types are in a separate package, which brings seventeen others.
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

@@ -6,8 +6,8 @@ import { cachedBuild } from "./cached-build.ts";
 const run = promisify(execFile);
 
 /**
- * A Python interpreter that has these packages ("grpcio==1.85.1"), installed once and kept. Fails where
- * there is no Python, or no registry and nothing kept.
+ * A Python interpreter with these packages ("grpcio==1.85.1"), installed once and cached. Fails where there is no Python, or no registry
+ * and no cache.
  */
 export async function pythonWith(name: string, packages: readonly string[]): Promise<string> {
   const directory = await cachedBuild({

@@ -9,14 +9,14 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 const sources = path("../rainbow-go");
 const protos = path("../../../proto");
 
-/** One line of what a client tells: an answer or a refusal, or something on the way there. */
+/** One line of a client's output: an answer or an error, or a step before it. */
 export interface Line {
   readonly returned?: Readonly<Record<string, unknown>>;
-  /** What the answer has that the client's generation does not know, in hex. */
+  /** Fields of the answer that the client's generation does not know, in hex. */
   readonly unknown?: string;
-  /** Without a code: it did not come to a call. */
+  /** Without a code: it made no call. */
   readonly failed?: { readonly code?: string; readonly text: string };
-  /** Clusters that match what is to be submitted. */
+  /** Clusters that match the job to submit. */
   readonly matches?: readonly string[];
   readonly receiver?: number;
   readonly jobs?: Readonly<Record<string, string>>;
@@ -27,17 +27,17 @@ export interface Line {
 
 export interface Connection {
   readonly host: string;
-  /** Files. Without it nothing is encrypted. */
+  /** Files. Absent: no TLS. */
   readonly tls?: {
     readonly ca: string;
     readonly cert?: string;
     readonly key?: string;
-    /** For the connection, where it is not to be had. */
+    /** The time limit of the connection, where it must fail. */
     readonly waitMs?: number;
   };
 }
 
-/** A client like rainbow's of one generation: a process with a connection of its own for each command. */
+/** A client like rainbow's of one generation: a process with its own connection for each command. */
 export type RainbowGo = (at: Connection, command: string, args: object) => Promise<readonly Line[]>;
 
 export async function rainbowGo(generation: "february" | "june"): Promise<RainbowGo> {
@@ -63,7 +63,7 @@ async function generateAll(making: string): Promise<void> {
   });
 }
 
-/** Go for these files of a directory, in the packages that are named. */
+/** Generates Go for these files of a directory, in the named packages. */
 async function generate(
   making: string,
   input: string,

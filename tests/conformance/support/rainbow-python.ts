@@ -8,16 +8,16 @@ const run = promisify(execFile);
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const cache = path("../../../node_modules/.cache/rainbow-python");
 
-/** What rainbow's client printed, and what it returned or how the server refused. */
+/** The output of rainbow's client, and its result or the server's error. */
 export interface Told {
   readonly printed: string;
   readonly returned?: unknown;
   readonly failed?: { readonly code: string; readonly text: string };
 }
 
-/** A release of rainbow-scheduler from PyPI in a Python of its own. */
+/** A release of rainbow-scheduler from PyPI in its own Python. */
 export interface RainbowPython {
-  /** The interpreter, which has grpcio. */
+  /** The interpreter, with grpcio. */
   readonly python: string;
   /** A method of its client, with this configuration file. */
   client(config: string, method: string, args: object): Promise<Told>;
@@ -25,7 +25,7 @@ export interface RainbowPython {
   stubs(host: string, method: string, request: object): Promise<Told>;
 }
 
-/** Made once, and kept. Fails where there is no Python, or no registry and nothing kept. */
+/** Built once, and cached. Fails where there is no Python, or no registry and no cache. */
 export async function rainbowPython(version: string): Promise<RainbowPython> {
   const directory = join(cache, version);
   if (!existsSync(directory)) await install(version, directory);
@@ -43,12 +43,12 @@ export async function rainbowPython(version: string): Promise<RainbowPython> {
 }
 
 async function install(version: string, directory: string): Promise<void> {
-  // Put in its place when it is complete: a test that is stopped leaves nothing half made.
+  // Moved into place when it is complete: an interrupted test leaves nothing half built.
   const making = `${directory}.${process.pid}`;
   mkdirSync(cache, { recursive: true });
   try {
     await run("python3", ["-m", "venv", making]);
-    const packages = [`rainbow-scheduler==${version}`, "PyYAML"]; // which it forgets to ask for
+    const packages = [`rainbow-scheduler==${version}`, "PyYAML"]; // a dependency that it does not declare
     await run(join(making, "bin/pip"), ["install", "--quiet", ...packages], { timeout: 240_000 });
     if (!existsSync(directory)) renameSync(making, directory);
   } catch (cause) {

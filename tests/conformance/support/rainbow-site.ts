@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Running, Site } from "../../support/busbar.ts";
 
-/** A Busbar with a port for rainbow's clients, and the files these want. */
+/** A Busbar with a port for rainbow's clients, and their files. */
 export class RainbowSite extends Site {
-  /** Where rainbow's clients call. */
+  /** The address for rainbow's clients. */
   rainbow = "";
 
   #running: Running | undefined;
 
-  /** Starts it, or starts it again at the same address. */
+  /** Starts it, or restarts it at the same address. */
   async startRainbow(...flags: string[]): Promise<void> {
     const at = this.rainbow === "" ? "127.0.0.1:0" : this.rainbow;
     this.#running = await this.startServer("--rainbow", at, ...flags);
@@ -19,7 +19,7 @@ export class RainbowSite extends Site {
     await this.#running?.end("SIGKILL");
   }
 
-  /** What clusters are registered with. */
+  /** The secret to register clusters with. */
   get registerSecret(): string {
     return readFileSync(this.path("data/rainbow-secret"), "utf8").trim();
   }
@@ -30,7 +30,7 @@ export class RainbowSite extends Site {
     return this.path(name);
   }
 
-  /** rainbow-config.yaml, with what every release takes. */
+  /** rainbow-config.yaml, with the fields that every release accepts. */
   config(
     cluster: { readonly name: string; readonly secret?: string },
     clusters: readonly { readonly name: string; readonly token: string }[] = [],
@@ -50,7 +50,7 @@ const contains = (source: string, target: string) => [
 ];
 const vertex = (type: string) => ({ label: type, metadata: { type, size: 1, unit: "" } });
 
-/** A rack of nodes with cores, as rainbow's example has it. */
+/** A rack of nodes with cores, as in rainbow's example. */
 export function nodesJson(nodes: number, cores: number): unknown {
   const vertices: Record<string, unknown> = { "0": vertex("cluster"), "1": vertex("rack") };
   const edges: unknown[] = contains("0", "1");

@@ -35,7 +35,7 @@ export interface RikEvent {
   readonly definition?: string;
 }
 
-/** How many instances went how fast. */
+/** The number of instances and the rate. */
 export interface Loaded {
   readonly done: boolean;
   readonly told: number;
@@ -103,7 +103,7 @@ export class RikProgram {
     return this.ask({ do: "schedule", id, workload: "w1", action: 1 });
   }
 
-  /** Returns when all of them were told to be so, or it took too long. */
+  /** Returns when all of them have this status, or at the timeout. */
   async load(id: string, count: number, more: object = {}): Promise<Loaded> {
     this.write({ do: "load", id, count, callers: 8, ...more });
     return (await this.until("loaded", { id })) as unknown as Loaded;
@@ -124,7 +124,7 @@ export class RikSite extends Site {
   #flags: readonly string[] = [];
   readonly #started: RikProgram[] = [];
 
-  /** Starts it, or starts it again at the same addresses. */
+  /** Starts it, or restarts it at the same addresses. */
   async startRik(...flags: string[]): Promise<void> {
     this.#programs = await rikPrograms();
     this.#flags = flags;
@@ -147,7 +147,7 @@ export class RikSite extends Site {
     await this.#server?.end("SIGKILL");
   }
 
-  /** Ends what one test started, whatever came of it: no program, no node and no job is left. */
+  /** Ends everything that one test started, whatever its result: no program, no node and no job is left. */
   async clear(): Promise<void> {
     const started = this.#started.splice(0);
     await Promise.all(started.map(({ running }) => running.end("SIGKILL")));
@@ -196,7 +196,7 @@ export class RikSite extends Site {
     return this.#start("controller", user + this.controllers, ...flags);
   }
 
-  /** Waits until so many nodes take instances. */
+  /** Waits until so many nodes accept instances. */
   async nodesAre(count: number): Promise<void> {
     const check = async (): Promise<boolean> => {
       const { nodes } = await this.client.getStats({});
@@ -205,7 +205,7 @@ export class RikSite extends Site {
     await eventually(check, { what: `${count} nodes`, timeoutMs: 30_000 });
   }
 
-  /** How many each connected worker has. */
+  /** The number of instances of each connected worker. */
   async instancesByWorker(): Promise<readonly number[]> {
     const counts: number[] = [];
     let pageToken: string | undefined;

@@ -9,7 +9,7 @@ const MANY = 2_000;
 /** Four times the text takes four times the steps, and a little because numbers get longer. */
 const GROWTH_MAX = 4.6;
 
-describe("reading YAML costs steps in proportion to the length of the text", () => {
+describe("reading YAML takes steps in proportion to the length of the text", () => {
   const main = fileURLToPath(new URL("count-main.ts", import.meta.url));
   const args = [...FLAGS, main, String(FEW), String(MANY)];
   const steps = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as Readonly<

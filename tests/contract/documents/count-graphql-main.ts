@@ -17,11 +17,11 @@ function check(text: string): void {
     const document = readDocument(schema, text);
     measure(schema, { document, operation: operationOf(document, undefined), variables: {} });
   } catch {
-    // Refused, as most of these should be.
+    // Rejected, as most of these should be.
   }
 }
 
-check("{ stats { version } __schema { types { name } } }"); // what is done once
+check("{ stats { version } __schema { types { name } } }"); // one-time work
 const steps: Record<string, readonly number[]> = {};
 for (const [name, make] of Object.entries(hostileGraphql)) {
   const counts: number[] = [];

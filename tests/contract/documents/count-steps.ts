@@ -26,7 +26,7 @@ export class StepCounter {
     return this.#take();
   }
 
-  /** Since it was last asked. */
+  /** Since the last call. */
   async #take(): Promise<number> {
     const { result } = await this.#session.post("Profiler.takePreciseCoverage");
     let steps = 0;

@@ -10,7 +10,7 @@ import { hostileBytes, hostileText, numbersFrom } from "./hostile-inputs.ts";
 const { values } = parseArgs({
   options: { runs: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } },
 });
-/** Of code that V8 counts: three times what the worst input was seen to take. */
+/** Code blocks that V8 counts: three times the worst observed input. */
 const STEPS_PER_CHAR = 400;
 const STEPS_ONCE = 200_000;
 const SHOWN_MAX = 10;

@@ -20,7 +20,7 @@ const json = (text: string): unknown => {
 };
 const bounds = { charsMax: 10_000, depthMax: 64, valuesMax: 5_000 };
 
-/** Readers of what callers send: each may refuse by an AppError, and do nothing else. */
+/** Readers of input from callers: each may reject with an AppError, and do nothing else. */
 export const textTargets: Readonly<Record<string, (text: string) => unknown>> = {
   yaml: (text) => parseYamlTree(text, bounds),
   "yaml of the CLI": (text) => readYaml(text, "file").map((value) => value.plain()),
@@ -36,7 +36,7 @@ export const textTargets: Readonly<Record<string, (text: string) => unknown>> = 
   "job over REST": (text) => toJobSpec(objectOf(text)),
 };
 
-/** As schemas let it through: an object. */
+/** As schemas pass it: an object. */
 const objectOf = (text: string): object => {
   const value = json(text);
   return typeof value === "object" && value !== null

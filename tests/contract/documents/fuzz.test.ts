@@ -7,7 +7,7 @@ import { runs } from "../../../src/testing/runs.ts";
 const RUNS = runs(150);
 
 test(
-  "hostile inputs are read or refused, in steps that their length bounds",
+  "hostile inputs are read or rejected, in steps that their length bounds",
   { timeout: 120_000 },
   () => {
     const main = fileURLToPath(new URL("fuzz-main.ts", import.meta.url));
@@ -19,6 +19,6 @@ test(
     };
     expect(output.found).toEqual([]);
     expect(output.inputs).toBe(RUNS * 11);
-    expect(output.refused).toBeGreaterThan(RUNS); // they are really bad
+    expect(output.refused).toBeGreaterThan(RUNS); // they are really invalid
   },
 );

@@ -133,7 +133,7 @@ const WORDS: readonly string[] = [
 
 const LENGTH_MAX = 6_000;
 
-/** One text: something that is right, or bad already, with a few parts of it made wrong. */
+/** One text: valid, or already invalid, with a few parts made wrong. */
 export function hostileText(random: () => number): string {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   let text = pick(SEEDS);
@@ -155,7 +155,7 @@ export function hostileText(random: () => number): string {
   return text;
 }
 
-/** Bytes of a message: any, or a few fields of which some are texts as above. */
+/** Bytes of a message: any, or a few fields, some of them texts as above. */
 export function hostileBytes(random: () => number): Uint8Array {
   const parts: Buffer[] = [];
   const byte = (): number => Math.floor(random() * 256);

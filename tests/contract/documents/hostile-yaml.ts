@@ -1,7 +1,7 @@
 const lines = (count: number, line: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => line(at)).join("\n");
 
-/** Texts of `count` parts of one kind, each of a kind that a reader could take too long for. */
+/** Texts of `count` parts of one kind, each of a kind that a reader might take too long for. */
 export const hostileYaml: Readonly<Record<string, (count: number) => string>> = {
   "keys of a map": (count) => lines(count, (at) => `k${at}: 1`),
   "keys of a map on one line": (count) => `{${lines(count, (at) => `k${at}: 1,`)}}`,

@@ -78,7 +78,7 @@ class Client {
 describeLaunchers("a client is the standard input", (launcher) => {
   const own = useProcessExecutor(launcher);
 
-  test("bytes of any value and the end come through, and the exit code is the command's", async () => {
+  test("any bytes and the end of input arrive, and the exit code is the command's", async () => {
     own.executor.start(attached("stdin", "sha256sum; exit 3"));
     const client = new Client(own.executor);
     const data = randomBytes(200_000);
@@ -96,7 +96,7 @@ describeLaunchers("a client is the standard input", (launcher) => {
     expect(readdirSync(join(own.bed.directory, "attach"))).toEqual([]);
   });
 
-  test("a client that lost its link goes on where it was, also with another executor", async () => {
+  test("a client that lost its link continues, also with another executor", async () => {
     own.executor.start(attached("stdin", "cat"));
     const first = new Client(own.executor);
     await first.connects();
@@ -115,7 +115,7 @@ describeLaunchers("a client is the standard input", (launcher) => {
 describeLauncher("native", "a client is the standard input, native launcher", () => {
   const own = useProcessExecutor("native");
 
-  test("without its client it is hung up, and does not look as if it had succeeded", async () => {
+  test("without its client the run is hung up, and does not appear to have succeeded", async () => {
     own.executor.start(attached("stdin", "trap 'exit 0' HUP; cat", { hangUpMs: 1_000 }));
     const client = new Client(own.executor);
     await client.connects();
@@ -126,7 +126,7 @@ describeLauncher("native", "a client is the standard input, native launcher", ()
     expect((await readAll(own.executor, ID, "stderr")).text).toContain("its client is gone");
   });
 
-  test("of a task that never reads no more is taken than the window and its pipe", async () => {
+  test("a task that never reads gets no more than the window and its pipe", async () => {
     own.executor.start(attached("stdin", "exec sleep 1000"));
     const client = new Client(own.executor);
     await client.connects();
@@ -142,7 +142,7 @@ describeLauncher("native", "a client is the standard input, native launcher", ()
     await eventually(fill, { what: "the pipe to be full" });
     const full = client.seen;
     expect(sent).toBeLessThanOrEqual(limits.attachWindowBytes + 1_048_576);
-    // More than the window is nobody's to send: the run's end lets go, and another may come.
+    // No client may send more than the window: the run closes this connection, and another client may attach.
     client.send(sent, data);
     await eventually(() => client.over, { what: "the run's end to let go" });
     const again = new Client(own.executor);
@@ -152,18 +152,17 @@ describeLauncher("native", "a client is the standard input, native launcher", ()
   });
 
   test("a task whose input has ended needs no client", async () => {
-    own.executor.start(attached("stdin", "cat; exec sleep 1000", { hangUpMs: 1_000 }));
+    // The command itself outlasts the time after which it would be hung up.
+    own.executor.start(attached("stdin", "cat; sleep 1.5; exit 7", { hangUpMs: 1_000 }));
     const client = new Client(own.executor);
     await client.connects();
     client.send(0, "all", true);
     await eventually(() => client.seen === 3, { what: "the run to have it" });
     client.run.close();
-    await new Promise((resolve) => setTimeout(resolve, 1_500)); // longer than it may be alone
-    own.executor.stop(ID);
-    expect((await endOfRun(own.executor, ID)).end).toMatchObject({ kind: "stopped" });
+    expect((await endOfRun(own.executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
   });
 
-  test("a command that cannot be started says so", async () => {
+  test("a command that cannot start fails with the reason", async () => {
     own.executor.start(
       aRequest(
         { kind: "command", argv: ["/nowhere/tool"] },
@@ -209,8 +208,8 @@ describeLaunchers("a client is the terminal", (launcher) => {
 describeLauncher("native", "a client is the terminal, native launcher", () => {
   const own = useProcessExecutor("native");
 
-  test("more output than the window waits for a client that reads, and the log has its beginning", async () => {
-    const lines = 100_000; // 688,895 bytes, with returns
+  test("output beyond the window waits for a client that reads, and the log has its beginning", async () => {
+    const lines = 100_000; // 688,895 bytes, with carriage returns
     own.executor.start(
       attached("terminal", `seq 1 ${lines}; echo over`, { outputLimitBytes: 1_000 }),
     );
@@ -221,7 +220,7 @@ describeLauncher("native", "a client is the terminal, native launcher", () => {
     expect((await readAll(own.executor, ID, "stdout")).text).toBe(client.output.slice(0, 1_000));
   });
 
-  test("a client that reconnects sees the output that it missed", async () => {
+  test("a client that reconnects receives the output that it missed", async () => {
     own.executor.start(attached("terminal", "echo first; read a; echo got $a; read b"));
     const first = new Client(own.executor);
     await first.shows("first\r\n");
@@ -244,7 +243,7 @@ describeLauncher("native", "a client is the terminal, native launcher", () => {
     await eventually(() => taggedBy(own.bed.directory).length === 0, { what: "all to be gone" });
   });
 
-  test("a time limit and a client that never comes end it", async () => {
+  test("a time limit and a client that never attaches end it", async () => {
     own.executor.start(attached("terminal", "sleep 1000", { timeLimitMs: 500 }));
     const client = new Client(own.executor);
     await client.connects();

@@ -12,13 +12,13 @@ import type { ExecutorBed } from "./executor-contract.ts";
 import { realClock } from "./process-bed.ts";
 
 export interface BusbarBed extends ExecutorBed {
-  /** Where the executor keeps its journal. */
+  /** The directory of the executor's journal. */
   readonly directory: string;
   readonly group: string;
   open(): Promise<Executor>;
 }
 
-/** A site of the Busbar at `server()`: its executors, one after the other, and the jobs that they have there. */
+/** A site of the Busbar at `server()`: its executors, one after another, and their jobs there. */
 export function makeBusbarBed(server: () => string): BusbarBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-site-"));
   const fingerprint = randomBytes(8).toString("hex");

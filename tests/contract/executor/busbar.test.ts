@@ -10,7 +10,7 @@ import { type BusbarBed, makeBusbarBed } from "./busbar-bed.ts";
 import { aRequest, describeExecutorContract, endOfRun, reportFor } from "./executor-contract.ts";
 import { sampleProcesses, shell } from "./process-behaviour.ts";
 
-// A real Busbar with a real agent, which all tests share: each has a group of its own there.
+// A real Busbar with a real agent, which all tests share: each test has its own group there.
 let lower: Site;
 beforeAll(async () => {
   lower = new Site();
@@ -25,7 +25,7 @@ const makeBed = (): BusbarBed => makeBusbarBed(() => lower.server);
 
 describeExecutorContract("the executor above another Busbar", sampleProcesses, makeBed);
 
-describe("what the contract does not say", () => {
+describe("beyond the contract", () => {
   let bed: BusbarBed;
   let executor: Executor;
   const open = async (): Promise<Executor> => {
@@ -41,7 +41,7 @@ describe("what the contract does not say", () => {
   const jobsBelow = async () =>
     (await lower.client.listJobs({ filter: { group: bed.group } })).jobs;
 
-  test("a task of an array is one of its own index below, of the array's size", async () => {
+  test("a task of an array has its own index and the array's size below", async () => {
     const id = { jobId: 3, index: 7, attempt: 1 };
     await open();
     const work = shell('echo "$BUSBAR_ARRAY_INDEX $BUSBAR_ARRAY_SIZE $BUSBAR_ORIGIN_TASK_ID"');
@@ -56,20 +56,20 @@ describe("what the contract does not say", () => {
     expect(Buffer.from(data).toString()).toBe("7 9 3.7\n");
   });
 
-  test("a run that waits below says why there, and what ended it there", async () => {
+  test("a run that is queued below reports the reason, and what ended it there", async () => {
     await open();
     executor.start(aRequest(sampleProcesses.endless(), { needs: { cpu: 1_000_000_000 } }));
     const [queued] = await eventually(
       () => {
         const why = executor.whyQueued?.() ?? [];
-        return why.some(({ reason }) => reason.includes("no registered node can run one"))
+        return why.some(({ reason }) => reason.includes("no registered node can run it"))
           ? why
           : undefined;
       },
       { what: "its reason", timeoutMs: 20_000 },
     );
     expect(queued).toMatchObject({ runs: [ID] });
-    expect(queued?.reason).toMatch(/^busbar: no registered node can run one \(1 node: /);
+    expect(queued?.reason).toMatch(/^busbar: no registered node can run it \(1 node: /);
     const [job] = await jobsBelow();
     await lower.client.cancelJob({ id: job?.id ?? "", reason: "maintenance" });
     expect((await endOfRun(executor, ID)).end).toEqual({
@@ -78,7 +78,7 @@ describe("what the contract does not say", () => {
     });
   });
 
-  test("one that is cancelled below while it runs has the reason of that", async () => {
+  test("a run that is cancelled below has that reason", async () => {
     await open();
     executor.start(aRequest(sampleProcesses.endless()));
     await eventually(() => reportFor(executor, ID)?.kind === "running", { what: "its start" });
@@ -103,7 +103,7 @@ describe("what the contract does not say", () => {
       },
       { what: "the job" },
     );
-    // As if it had been lost with the machine: the server above starts the run again.
+    // Simulates a loss with the machine: the server above starts the run again.
     await executor.close();
     rmSync(join(bed.directory, "busbar", "journal.ndjson"));
     executor = await bed.open();

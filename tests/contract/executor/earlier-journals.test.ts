@@ -19,8 +19,8 @@ import { readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { makeProcessBed } from "./process-bed.ts";
 
-// Journals as agents of version 0.1.0 wrote them: these lines never change. An agent that is upgraded
-// in place must find its runs, and one that is put back must read what the newer one wrote.
+// Journals as agents of version 0.1.0 wrote them: these lines never change. An agent that is upgraded in place must find its runs, and a
+// downgraded one must read the entries of the newer one.
 
 const id = (jobId: number): RunId => ({ jobId, index: 0, attempt: 1 });
 const linesOf = (entries: readonly object[]): string =>
@@ -67,7 +67,7 @@ describe("a process executor over an earlier journal", () => {
   const boot = { kind: "boot", bootId: readBootId() };
   const stopping = { kind: "stopping", key: "5.0.1", cause: "stopped", killAtMs: nowMs + 60_000 };
 
-  /** What the wrapper of a run that goes on has left. */
+  /** The files that the wrapper of an active run has left. */
   async function leaveRunning(key: string): Promise<void> {
     const directory = join(bed.directory, "runs", key);
     mkdirSync(directory, { recursive: true });
@@ -76,7 +76,7 @@ describe("a process executor over an earlier journal", () => {
     await eventually(() => bed.wrappersOf(key).length > 0, { what: "a wrapper to say who it is" });
   }
 
-  test("finds every run, keeps outputs, and writes entries that the earlier one can read", async () => {
+  test("finds every run, retains outputs, and writes entries that the earlier version can read", async () => {
     await leaveRunning("3.0.1");
     await leaveRunning("5.0.1");
     mkdirSync(join(bed.directory, "runs", "1.0.1"));
@@ -179,7 +179,7 @@ describe("an executor over another scheduler and an earlier journal", () => {
     parts: ["4.0.1/1/0", "4.0.1/1/1"],
   };
 
-  test("finds every run and job, and writes entries that the earlier one can read", async () => {
+  test("finds every run and job, and writes entries that the earlier version can read", async () => {
     for (const key of ["1.0.1", "3.0.1"])
       mkdirSync(join(directory, "runs", key), { recursive: true });
     writeFileSync(join(directory, "runs", "1.0.1", "stdout"), "kept");

@@ -3,24 +3,24 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Executor, RunId, RunReport, RunRequest } from "../../../src/ports/executor.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 
-/** One place to keep runs in, over which executors are opened one after the other. */
+/** One place for runs, over which executors are opened one after another. */
 export interface ExecutorBed {
   open(): Executor | Promise<Executor>;
-  /** Ends an executor the way kill -9 would: nothing is tidied up. */
+  /** Ends an executor like kill -9: without any cleanup. */
   abandon(executor: Executor): Promise<void>;
-  /** Removes everything, what still runs included. */
+  /** Removes everything, including running processes. */
   dispose(): Promise<void>;
 }
 
-/** Work of each kind, in words the executor understands. */
+/** Work of each kind, in words that the executor understands. */
 export interface SampleWork {
   /** Ends at once with this exit code. */
   exiting(exitCode: number): RunRequest["work"];
   /** Writes to both streams, then ends. */
   printing(stdout: string, stderr: string): RunRequest["work"];
-  /** Goes on until it is stopped. */
+  /** Continues until it is stopped. */
   endless(): RunRequest["work"];
-  /** Prints one line to stdout each time it is executed, then goes on until it is stopped. */
+  /** Prints one line to stdout at each execution, then continues until it is stopped. */
   counting(line: string): RunRequest["work"];
 }
 
@@ -217,7 +217,7 @@ export function describeExecutorContract(
       expect((await endOfRun(executor, ID)).end.kind).toBe("time-limit");
     });
 
-    test("both streams are kept apart and end with eof", async () => {
+    test("both streams are separate and end with eof", async () => {
       const executor = await open();
       executor.start(aRequest(work.printing("to stdout", "to stderr")));
       expect(await readAll(executor, ID, "stdout")).toEqual({
@@ -230,7 +230,7 @@ export function describeExecutorContract(
       });
     });
 
-    test("output beyond its limit is dropped, and said so", async () => {
+    test("output beyond its limit is dropped, and marked as truncated", async () => {
       const executor = await open();
       executor.start(aRequest(work.printing("0123456789", "01234"), { outputLimitBytes: 5 }));
       await endOfRun(executor, ID);
@@ -238,7 +238,7 @@ export function describeExecutorContract(
       expect(await readAll(executor, ID, "stderr")).toEqual({ text: "01234", truncated: false });
     });
 
-    test("output is read while the run goes on; nothing new is an empty part", async () => {
+    test("output can be read while the run is active; no new output is an empty part", async () => {
       const executor = await open();
       executor.start(aRequest(work.counting("early")));
       expect(await firstOutput(executor)).toBe("early\n");

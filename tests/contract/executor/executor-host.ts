@@ -1,5 +1,5 @@
-// A process that hosts an executor, to be killed: it does what lines of JSON on its stdin tell it,
-// in order, and answers each with the runs it knows. Started by process-restart.test.ts.
+// A process that hosts an executor, to be killed: it executes the lines of JSON on its stdin in order, and answers each with the runs it
+// knows. Started by process-restart.test.ts.
 import { createInterface } from "node:readline";
 
 import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
@@ -27,6 +27,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as HostOrder;
   if (order.kind === "start") executor.start(order.request);
   if (order.kind === "stop") executor.stop(order.id);
-  await new Promise((resolve) => setImmediate(resolve)); // until what was asked is on its way
+  await new Promise((resolve) => setImmediate(resolve)); // until the requested action has begun
   answer();
 }

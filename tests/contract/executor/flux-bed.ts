@@ -16,22 +16,22 @@ import { fileURLToPath } from "node:url";
 
 const STAND_IN = fileURLToPath(new URL("../../support/fake-flux", import.meta.url));
 
-/** A Flux to speak to. */
+/** A Flux for tests. */
 export interface FluxBed {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   dispose(): void;
 }
 
-/** The stand-in; `break` makes it fail as the file of that name does. */
+/** The stand-in; `break` makes it fail as described by the file of that name. */
 export interface StandIn extends FluxBed {
   break(how: "down" | "hang" | "refuse" | "hold" | "mute" | "picky", text?: string): void;
   mend(): void;
   /** Loses all jobs, as after a crash; their processes continue. */
   crash(): void;
-  /** How it was called, but for looking at jobs. */
+  /** Its calls, except those that list jobs. */
   calls(): readonly (readonly string[])[];
-  /** How it was asked for jobs. */
+  /** Its calls that list jobs. */
   looks(): readonly (readonly string[])[];
 }
 
@@ -68,7 +68,7 @@ export function makeStandIn(): StandIn {
       for (const name of [".", "jobs"].flatMap((each) =>
         readdirSync(join(home, each)).map((file) => join(home, each, file)),
       )) {
-        // What still runs is asked to end; its runner sees that its directory is gone.
+        // Asks remaining jobs to end; their runner sees that the directory is removed.
         if (name.endsWith(".json")) killGroupOf(name);
       }
       rmSync(directory, { recursive: true, force: true });
@@ -92,7 +92,7 @@ export interface FluxInstance {
   readonly env: FluxBed["env"];
   /** With a directory that no other test sees. */
   openBed(): FluxBed;
-  /** Ends when nothing of it runs any more. */
+  /** Ends when none of its jobs runs any more. */
   stop(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export interface FluxInstance {
 export async function startFlux(): Promise<FluxInstance> {
   const home = mkdtempSync(join(tmpdir(), "busbar-flux-instance-"));
   const messages = join(home, "stderr");
-  const log = openSync(messages, "a"); // the runner's own must not stay open in processes of Flux
+  const log = openSync(messages, "a"); // otherwise the runner's own would stay open in processes of Flux
   const script = 'echo "$FLUX_URI"; exec sleep 3600';
   const instance = spawn("flux", ["start", "--test-size=1", "sh", "-c", script], {
     stdio: ["ignore", "pipe", log],
@@ -127,7 +127,7 @@ export async function startFlux(): Promise<FluxInstance> {
       const timer = setTimeout(() => signalGroup(instance, "SIGKILL"), STOP_MS_MAX);
       await ended;
       clearTimeout(timer);
-      signalGroup(instance, "SIGKILL"); // what did not mind
+      signalGroup(instance, "SIGKILL"); // processes that ignored it
       rmSync(home, { recursive: true, force: true });
     },
   };

@@ -63,7 +63,7 @@ const endOf = (scheduler: LowerScheduler, id: string): Promise<Ended> =>
     { what: `the end of ${id}` },
   );
 
-/** What holds for any Flux. */
+/** The behaviour of any Flux. */
 function describeScheduler(name: string, open: () => FluxBed, isHere = true): void {
   describe.runIf(isHere)(name, () => {
     let bed: FluxBed;
@@ -82,7 +82,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       scheduler = createFluxScheduler(createFluxCommand({ env: bed.env }));
     });
 
-    test("a job runs in its directory, and its code and output are known", async () => {
+    test("a job runs in its directory, and its exit code and output are known", async () => {
       const { job, id } = await only("pwd; echo bad >&2; exit 3");
       const { end, startedAtMs, endedAtMs } = await endOf(scheduler, id);
       expect(end).toEqual({ kind: "exited", exitCode: 3 });
@@ -132,7 +132,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       ]);
     });
 
-    test("many jobs are taken at once, each with the id it is told", async () => {
+    test("many jobs are submitted at once, each with its own id", async () => {
       const codes = [3, 0, 5, 4];
       const jobs = codes.map((code) => jobIn(bed.directory, `pwd; exit ${code}`));
       const other = jobIn(bed.directory, "exit 6", { shape: { ...ONE, processes: 2 } });
@@ -150,21 +150,21 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       expect(all.map(({ marker }) => found.get(marker)?.[0])).toEqual(ids);
     });
 
-    test("an array of instances is to be tried one by one", async () => {
+    test("an array of instances must be submitted one by one", async () => {
       const shape = { ...ONE, processes: 2 };
       await expect(submit("true", { shape, indexes: [0, 1] })).rejects.toMatchObject({
         code: "exhausted",
       });
     });
 
-    test("what comes after others begins when they have succeeded", async () => {
+    test("a job with dependencies begins when they have succeeded", async () => {
       const mark = join(bed.directory, "mark");
       const before = await only(`sleep 0.2; touch '${mark}'`);
       const after = await only(`[ -e '${mark}' ]`, { after: [before.id] });
       expect((await endOf(scheduler, after.id)).end).toEqual({ kind: "exited", exitCode: 0 });
     });
 
-    test("what comes after one that fails never begins", async () => {
+    test("a job whose dependency fails never begins", async () => {
       const mark = join(bed.directory, "mark");
       const before = await only("sleep 0.2; exit 1");
       const after = await only(`touch '${mark}'`, { after: [before.id] });
@@ -172,7 +172,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       expect([end.kind, startedAtMs, existsSync(mark)]).toEqual(["skipped", undefined, false]);
     });
 
-    test("jobs are cancelled, those that ended or are unknown do not mind", async () => {
+    test("jobs are cancelled; ended or unknown ones are ignored", async () => {
       const { id } = await only("exec sleep 1000");
       const done = await only("true");
       await endOf(scheduler, done.id);
@@ -184,7 +184,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       await scheduler.cancel([id, done.id], "kill");
     });
 
-    test("jobs that ignore TERM are killed, and not before that is asked for", async () => {
+    test("jobs that ignore TERM are killed, and not before that is requested", async () => {
       const mark = join(bed.directory, "deaf");
       const { id } = await only(`trap '' TERM; touch '${mark}'; while :; do sleep 0.1; done`);
       await eventually(() => existsSync(mark), { what: "it to ignore TERM" });
@@ -194,13 +194,13 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       expect((await endOf(scheduler, id)).end).toEqual({ kind: "cancelled" });
     });
 
-    test("Flux's own time limit is a net behind the agent's", async () => {
+    test("Flux's own time limit is a fallback behind the agent's", async () => {
       // The agent would end the job after 0.3 s. A negative grace brings Flux's limit near.
       const { id } = await only("exec sleep 1000", { timeLimitMs: 300, killGraceMs: -60_000 });
       expect((await endOf(scheduler, id)).end.kind).toBe("time-limit");
     });
 
-    test("one call tells of many, and of those that are not there", async () => {
+    test("one call polls many jobs, including unknown ones", async () => {
       const [a, b] = [await only("true"), await only("exit 1")];
       await Promise.all([endOf(scheduler, a.id), endOf(scheduler, b.id)]);
       const states = await scheduler.poll([a.id, "f2222", b.id]);
@@ -243,7 +243,7 @@ describeScheduler(
   isFluxHere,
 );
 
-describe("a Flux that does not do as it should", () => {
+describe("a faulty Flux", () => {
   let standIn: StandIn;
   afterEach(() => standIn.dispose());
   const open = (timeoutMs?: number): LowerScheduler => {
@@ -259,7 +259,7 @@ describe("a Flux that does not do as it should", () => {
     () => scheduler.cancel(["f1"], "ask"),
   ];
 
-  test("the broker is away: nothing is known", async () => {
+  test("the broker is away: the state is unknown", async () => {
     const scheduler = open();
     standIn.break("down");
     for (const ask of all(scheduler)) {
@@ -270,7 +270,7 @@ describe("a Flux that does not do as it should", () => {
     }
   });
 
-  test("a command hangs: the wait has an end", async () => {
+  test("a command hangs: the wait is bounded", async () => {
     const scheduler = open(300);
     standIn.break("hang");
     for (const ask of all(scheduler)) {
@@ -278,7 +278,7 @@ describe("a Flux that does not do as it should", () => {
     }
   });
 
-  test("there is no such program", async () => {
+  test("the program does not exist", async () => {
     standIn = makeStandIn();
     const scheduler = createFluxScheduler(
       createFluxCommand({ env: standIn.env, program: "flux-is-not-here" }),
@@ -297,7 +297,7 @@ describe("a Flux that does not do as it should", () => {
     });
   });
 
-  test("many jobs are one command, and rejected ones are tried alone", async () => {
+  test("many jobs are one command, and rejected ones are submitted alone", async () => {
     const scheduler = open();
     const jobs = Array.from({ length: 4 }, () => jobIn(standIn.directory, "true"));
     expect((await scheduler.submitAll(jobs)).map(({ kind }) => kind)).toEqual(
@@ -315,7 +315,7 @@ describe("a Flux that does not do as it should", () => {
     expect(commands.slice(1)).toEqual(["bulksubmit", "submit", "submit", "submit"]);
   });
 
-  test("hundreds of ids are asked for in several commands", async () => {
+  test("hundreds of ids are polled in several commands", async () => {
     const scheduler = open();
     const ids = Array.from({ length: 501 }, (_, at) => `fX${at}`);
     expect((await scheduler.poll(ids)).size).toBe(501);

@@ -39,7 +39,7 @@ const open = async (
   return executor;
 };
 
-/** Processes whose command line or environment names the directory, but for the stand-in's own. */
+/** Processes whose command line or environment names the directory, except the stand-in's own. */
 const runsIn = (directory: string): string[] =>
   readdirSync("/proc").flatMap((pid) => {
     try {
@@ -68,11 +68,11 @@ describeExecutorContract(
   },
 );
 
-test("a submission without an answer is found again, and not made twice", async () => {
+test("a submission without an answer is found again, and not repeated", async () => {
   const standIn = makeStandIn();
   const executor = await open(standIn, { timeoutMs: 1_500 });
   try {
-    standIn.break("hold"); // nothing on disk tells of jobs that wait
+    standIn.break("hold"); // no file on disk describes queued jobs
     standIn.break("mute");
     const indexes = [3, 4];
     for (const index of indexes) {
@@ -119,7 +119,7 @@ describe("a Flux that has lost its jobs, whose processes continue", () => {
   };
   const runs = (): string[] => runsIn(standIn.directory);
 
-  test("the end of such a run is awaited, and told as it was", async () => {
+  test("the end of such a run is awaited, and reported correctly", async () => {
     await startAndCrash('touch "$1/began"; while ! [ -e "$1/go" ]; do sleep 0.1; done; exit 5');
     const looks = standIn.looks().length;
     await eventually(() => standIn.looks().length > looks + 3, { what: "it to be missed" });
@@ -142,7 +142,7 @@ describe("a Flux that has lost its jobs, whose processes continue", () => {
     await startAndCrash('trap "" TERM; touch "$1/began"; while :; do sleep 0.1; done');
     executor.stop(ID);
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
-    // The wrapper writes the end down and is gone a moment later.
+    // The wrapper records the end and exits a moment later.
     expect(runs().filter((line) => !line.trimEnd().endsWith("/wrapper"))).toEqual([]);
     await eventually(() => runs().length === 0, { what: "the wrapper to be gone" });
   });
@@ -191,7 +191,7 @@ describe("jobspecs on Flux", () => {
     chmodSync(join(tools, name), 0o755);
   };
 
-  test("what was built is used when it is there", async () => {
+  test("a built file is used when it exists", async () => {
     tool("spack", '[ "$1" = load ] || touch $TOOLS/built; echo "spack $1"');
     tool("ior", "[ -e $TOOLS/built ] && echo measured");
     expect(await run(SPACK_IOR)).toEqual({
@@ -208,7 +208,7 @@ describe("jobspecs on Flux", () => {
     ]);
   });
 
-  test("what comes after a failure never begins", async () => {
+  test("tasks after a failure never begin", async () => {
     tool("spack", "exit 6");
     tool("ior", "touch $TOOLS/ran");
     expect((await run(SPACK_IOR)).end).toEqual({ kind: "exited", exitCode: 6 });
@@ -235,7 +235,7 @@ groups:
     ]);
   });
 
-  test("a group ends as the first of its tasks that failed, and the others in it go on", async () => {
+  test("a group ends like the first of its tasks that failed, and the others in it continue", async () => {
     const { end, stdout } = await run(`version: 1
 resources: {one: {type: core, count: 1}}
 groups:

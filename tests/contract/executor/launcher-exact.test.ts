@@ -117,7 +117,7 @@ const part = fc.oneof(bytes, string);
 const name = fc.stringMatching(/^T[A-Za-z0-9_.-]{1,8}$/);
 
 describe("a launcher passes every byte on", () => {
-  test("arguments and values of variables, whatever bytes, in UTF-8 or not", async () => {
+  test("in arguments and values of variables, in UTF-8 or not", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 6 }), part, name, async (argv, value, key) => {
         const variable = Buffer.concat([Buffer.from(`${key}=`), value]);

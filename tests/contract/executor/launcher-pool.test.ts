@@ -32,19 +32,19 @@ import { kill, realClock } from "./process-bed.ts";
 
 const setup = setUpLauncher("perl");
 
-/** Not lanes that were just forked and still have the launcher's title. */
+/** Excludes lanes that were just forked and still have the launcher's title. */
 const launcherPids = (): number[] =>
   setup.bed.helpers("launcher").filter((pid) => {
     try {
       const status = readFileSync(`/proc/${pid}/status`, "latin1");
       return status.includes(`\nPPid:\t${process.pid}\n`);
     } catch {
-      return false; // gone while we looked
+      return false; // ended while we looked
     }
   });
 
-describe("a launcher killed by someone else", () => {
-  test("is replaced; what its lanes run goes on and its real end is reported", async () => {
+describe("a launcher killed from outside", () => {
+  test("is replaced; the commands of its lanes continue and their real ends are reported", async () => {
     const wait = setup.waitFor("go");
     for (const jobId of [1, 2, 3, 4]) {
       setup.start(jobId, `${wait}; exit ${jobId}`);
@@ -76,7 +76,7 @@ describe("a launcher killed by someone else", () => {
       for (const pid of launcherPids().slice(0, 1)) kill(pid);
     }));
 
-  test("a lane killed while it waits for work is no loss", async () => {
+  test("a lane killed while it is idle is no loss", async () => {
     await setup.warmUp();
     for (const pid of setup.bed.helpers("lane")) kill(pid);
     for (const jobId of [1, 2, 3, 4]) {
@@ -85,7 +85,7 @@ describe("a launcher killed by someone else", () => {
   });
 });
 
-test("a slow launcher is waited for: none is replaced, nothing reads as running, all run once", async () => {
+test("a slow launcher is waited for: none is replaced, nothing is reported as running, all run once", async () => {
   await setup.warmUp();
   const pids = [...setup.bed.helpers("launcher"), ...setup.bed.helpers("lane")];
   for (const pid of pids) kill(pid, "SIGSTOP");
@@ -121,7 +121,7 @@ describe("a launcher that does not answer for very long", () => {
       setup.executor.forget(idOf(jobId));
     }
     expect(stopped.every((pid) => existsSync(`/proc/${pid}`))).toBe(true);
-    // Those that wake up too late find that they can claim nothing any more.
+    // Those that wake up too late cannot claim anything any more.
     for (const pid of stopped) kill(pid, "SIGCONT");
     await eventually(() => stopped.every((pid) => !existsSync(`/proc/${pid}`)), {
       what: "the old ones to end",
@@ -129,7 +129,7 @@ describe("a launcher that does not answer for very long", () => {
     expect(linesOf(setup.path("executed")).sort()).toEqual(["1", "2", "3", "4"]);
   });
 
-  test("a lane that sleeps over its request does not run it later", async () => {
+  test("a lane that wakes up after its request was given up does not run it later", async () => {
     await setup.warmUp();
     const lanes = setup.bed.helpers("lane");
     for (const pid of lanes) kill(pid, "SIGSTOP");
@@ -146,7 +146,7 @@ describe("a launcher that does not answer for very long", () => {
   });
 });
 
-test("when the agent closes, launchers and idle lanes end; the busy ones when their work does", async () => {
+test("when the agent closes, launchers and idle lanes end; busy ones end with their work", async () => {
   await setup.warmUp();
   const wait = `${setup.waitFor("go")}; exit 3`;
   setup.start(1, wait);
@@ -190,8 +190,8 @@ test("lanes that are no longer needed are ended", async () => {
 
 test("death by INT and PIPE differs from exits with 130 and 141", () => expectSignalsApart(setup));
 
-describe("directories that are used again", () => {
-  // With the time of its birth: the number of one that is gone is soon given to another.
+describe("reused directories", () => {
+  // With the time of its creation: the kernel soon reuses the number of a removed one.
   const inode = (jobId: number): string =>
     readFileSync(setup.path(`inodes-${jobId}`), "utf8").trim();
   const note = (jobId: number): string => `stat -c '%i %w' . >${setup.path(`inodes-${jobId}`)}; `;
@@ -203,7 +203,7 @@ describe("directories that are used again", () => {
     return result;
   }
 
-  test("a run that left nothing gives its directory to another; its empty output is still read", async () => {
+  test("a run that left nothing passes its directory to another; its empty output is still readable", async () => {
     await runAndForget(1, "exit 0");
     for (let jobId = 2; jobId <= 4; jobId += 1) await runAndForget(jobId, "ls -A >&2; exit 0");
     expect(new Set([1, 2, 3, 4].map(inode)).size).toBeLessThan(4);
@@ -212,7 +212,7 @@ describe("directories that are used again", () => {
     }
   });
 
-  test("one with files, or whose mode was changed, is not used again", async () => {
+  test("one with files, or with a changed mode, is not reused", async () => {
     await runAndForget(1, "echo x >left");
     await runAndForget(2, "chmod 755 .");
     await runAndForget(3, "mkdir deep");
@@ -223,10 +223,10 @@ describe("directories that are used again", () => {
     }
   });
 
-  test("what an earlier command left behind cannot write into the output of a later one", () =>
+  test("processes of an earlier command cannot write into the output of a later one", () =>
     expectStraysApart(setup));
 
-  test("one in which a stop was marked is not used again, even if its lane had not seen the mark", async () => {
+  test("one in which a stop was marked is not reused, even if its lane had not seen the mark", async () => {
     await setup.executor.close();
     const recycled: string[] = [];
     const ends: (() => void)[] = [];
@@ -282,7 +282,7 @@ describe("directories that are used again", () => {
   });
 });
 
-test("where launchers do not come up, processes are spawned", async () => {
+test("where launchers do not start, processes are spawned", async () => {
   const env = { PATH: "/bin:/usr/bin" };
   await setup.executor.close();
   const starter = new PoolStarter({

@@ -27,7 +27,7 @@ export interface LauncherSetup {
   readonly waitFor: (name: string) => string;
   readonly start: (jobId: number, text: string) => void;
   readonly runOnce: (jobId: number, text: string) => Promise<{ end: unknown; stdout: string }>;
-  /** Runs some commands, so that every launcher is up. */
+  /** Runs some commands, so that every launcher has started. */
   readonly warmUp: () => Promise<number[]>;
 }
 
@@ -74,7 +74,7 @@ export function setUpLauncher(kind: LauncherKind): LauncherSetup {
   };
 }
 
-/** Daemons of ended runs write late: nothing of it is in the output of later runs. */
+/** Daemons of ended runs write late: the output of later runs contains none of it. */
 export async function expectStraysApart(setup: LauncherSetup): Promise<void> {
   const { path } = setup;
   await setup.executor.close();
@@ -82,7 +82,7 @@ export async function expectStraysApart(setup: LauncherSetup): Promise<void> {
   const strays = [1, 2, 3, 4];
   for (const jobId of strays) {
     const out = path(`out-${jobId}`);
-    // In a session of its own, or it would be killed with the run.
+    // In its own session, or it would be killed with the run.
     const stray = `: >${out}; ${setup.waitFor("go")}; echo stray; : >${out}.written`;
     await setup.runOnce(jobId, `setsid sh -c '${stray}' & ${setup.waitFor(`out-${jobId}`)}`);
     setup.executor.forget(idOf(jobId));

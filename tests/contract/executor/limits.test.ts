@@ -61,7 +61,7 @@ describeLaunchers("limits in a fake tree of control groups", (launcher) => {
     expect(existsSync(group)).toBe(false);
   });
 
-  test("a KILL by the kernel at the memory limit reads as such, any other does not", async () => {
+  test("a KILL by the kernel at the memory limit is reported as such, any other is not", async () => {
     const group = groupOf("1.0.1");
     const work = shell('echo "oom_kill 1" >"$0/memory.events"; kill -KILL $$', group);
     executor.start(aRequest(work, { needs }));
@@ -90,7 +90,7 @@ describeLaunchers("limits in a fake tree of control groups", (launcher) => {
     expect(existsSync(join(bed.directory, "executed"))).toBe(false);
   });
 
-  test("a restarted agent keeps the group of a run that goes on, and removes the others", async () => {
+  test("a restarted agent keeps the group of an active run, and removes the others", async () => {
     executor.start(aRequest(shell("exec sleep 1000"), { needs }));
     const procs = join(groupOf("1.0.1"), "cgroup.procs");
     await eventually(() => files.read(procs)?.trim() === "0", { what: "it to be in its group" });
@@ -128,7 +128,7 @@ function fastAfter(delayMs: number, wake: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Skips a block, and says why in its name, where this machine lacks something. */
+/** Skips a block where this machine lacks something, with the reason in its name. */
 function describeIf(why: string | undefined, name: string, body: () => void): void {
   if (why === undefined) describe(name, body);
   else describe.skip(`${name} (skipped: ${why})`, body);
@@ -172,7 +172,7 @@ describeLaunchers("real control groups", (launcher) => {
   describeIf(whyNone, "ends of groups", () => {
     const hidden = "env -i setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.05; done'";
 
-    test("a child in a session of its own with a cleared environment ends with the run", async () => {
+    test("a child in its own session with a cleared environment ends with the run", async () => {
       await open();
       executor.start(aRequest(shell(`${hidden} & sleep 0.3`)));
       const pid = await pidIn(ID);
@@ -181,7 +181,7 @@ describeLaunchers("real control groups", (launcher) => {
       await eventually(() => groups().length === 0, { what: "the group to be removed" });
     });
 
-    test("under a stop, too, after its grace period", async () => {
+    test("also under a stop, after its grace period", async () => {
       await open();
       executor.start(aRequest(shell(`${hidden} & wait`), { killGraceMs: 100 }));
       const pid = await pidIn(ID);
@@ -190,7 +190,7 @@ describeLaunchers("real control groups", (launcher) => {
       expect(isAlive(pid)).toBe(false);
     });
 
-    test("the next agent ends what ran on in a group while there was none", async () => {
+    test("the next agent ends processes that stayed in a group while there was none", async () => {
       await open();
       executor.start(aRequest(shell(`${hidden} & wait`), { killGraceMs: 100 }));
       const pid = await pidIn(ID);
@@ -240,13 +240,13 @@ describeLaunchers("real control groups", (launcher) => {
   });
 });
 
-describe("memory of each process", () => {
+describe("memory per process", () => {
   const allocate = {
     kind: "command",
     argv: ["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=300M", "count=1"],
   } as const;
 
-  test("an allocation beyond what the task asked for fails, one below it does not", async () => {
+  test("an allocation beyond the requested memory fails, one below it does not", async () => {
     const bed = makeProcessBed("native");
     const executor = await bed.open({ enforce: ["process-memory"] });
     executor.start(aRequest(allocate, { needs }));
@@ -258,9 +258,12 @@ describe("memory of each process", () => {
     await bed.dispose();
   });
 
-  test.each(["perl", "spawn"] as const)("%s cannot: the agent does not start", async (launcher) => {
-    const bed = makeProcessBed(launcher);
-    await expect(bed.open({ enforce: ["process-memory"] })).rejects.toThrow(/native launcher/);
-    await bed.dispose();
-  });
+  test.each(["perl", "spawn"] as const)(
+    "%s cannot be enforced: the agent does not start",
+    async (launcher) => {
+      const bed = makeProcessBed(launcher);
+      await expect(bed.open({ enforce: ["process-memory"] })).rejects.toThrow(/native launcher/);
+      await bed.dispose();
+    },
+  );
 });

@@ -1,5 +1,5 @@
-// Runs /bin/true many times and tells what is left behind, and what it cost:
-// `node tests/contract/executor/many-runs.ts 100000 [native|perl|spawn]`. The suite does it with fewer.
+// Runs /bin/true many times and reports leftovers and costs: `node tests/contract/executor/many-runs.ts 100000 [native|perl|spawn]`. The
+// suite does it with fewer.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ export interface Census {
   readonly descriptors: number; // of this process
   readonly helperDescriptors: number; // the most that a launcher or a lane has
   readonly children: number; // of this process and its launchers
-  readonly zombies: number; // among those, and among what lanes started
+  readonly zombies: number; // among those, and among the children of lanes
 }
 
 export function takeCensus(directory: string): Census {

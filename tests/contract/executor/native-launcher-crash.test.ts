@@ -55,7 +55,7 @@ describeWithCompiler("a launcher killed at one point of a run", () => {
       expect((await readAll(setup.executor, idOf(1), "stdout")).text).toBe("said\n");
     });
 
-    test(`${when}, and the agent with it: it runs once, by the next agent if need be`, async () => {
+    test(`${when}, and the agent with it: it runs once, by the next agent if necessary`, async () => {
       await setup.executor.close();
       const host = spawn(
         process.execPath,

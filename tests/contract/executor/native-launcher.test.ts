@@ -27,7 +27,7 @@ import { describeLauncher, kill, realClock } from "./process-bed.ts";
 describeLauncher("native", "launchers in C", () => {
   const setup = setUpLauncher("native");
 
-  describe("kill -9 by someone else", () => {
+  describe("kill -9 from outside", () => {
     async function startFour(): Promise<void> {
       for (const jobId of [1, 2, 3, 4]) {
         const text = `echo begun; ${setup.waitFor("go")}; echo done; exit ${jobId}`;
@@ -50,7 +50,7 @@ describeLauncher("native", "launchers in C", () => {
       }
     }
 
-    test("of the launchers: they are replaced, commands go on, their real ends are reported", async () => {
+    test("of the launchers: they are replaced, commands continue, their real ends are reported", async () => {
       await startFour();
       const before = setup.bed.helpers("launcher");
       for (const pid of before) kill(pid);
@@ -62,7 +62,7 @@ describeLauncher("native", "launchers in C", () => {
       });
     });
 
-    test("of the keepers: launchers go on and are replaced", async () => {
+    test("of the keepers: launchers continue and are replaced", async () => {
       await startFour();
       const before = setup.bed.helpers("keeper");
       for (const pid of before) kill(pid);
@@ -79,7 +79,7 @@ describeLauncher("native", "launchers in C", () => {
       await expectRealEnds();
     });
 
-    test("of launchers and keepers: the runs have vanished, and nothing of them goes on", async () => {
+    test("of launchers and keepers: the runs have vanished, and none of their processes continues", async () => {
       await startFour();
       for (const pid of [...setup.bed.helpers("keeper"), ...setup.bed.helpers("launcher")])
         kill(pid);
@@ -92,7 +92,7 @@ describeLauncher("native", "launchers in C", () => {
       expect((await setup.runOnce(5, "exit 5")).end).toEqual(exited(5));
     });
 
-    /** Living launchers, without their forks: a fork has the launcher's title until it runs its command. */
+    /** Live launchers, without their forks: a fork has the launcher's title until it runs its command. */
     const launchersInRecords = (): number[] => {
       const pids = readdirSync(setup.path("launchers")).map((name) => {
         const record = join(setup.path("launchers"), name, "record");
@@ -109,8 +109,8 @@ describeLauncher("native", "launchers in C", () => {
       }));
   });
 
-  describe("launchers that the machine does not let run", () => {
-    test("are waited for: none is replaced, nothing reads as running, then all run once", async () => {
+  describe("launchers that the machine does not schedule", () => {
+    test("are waited for: none is replaced, nothing is reported as running, then all run once", async () => {
       const pids = await setup.warmUp();
       const running: number[] = [];
       setup.executor.onReport(({ jobId }, report) => {
@@ -136,7 +136,7 @@ describeLauncher("native", "launchers in C", () => {
       expect(setup.bed.helpers("launcher")).toEqual(pids);
     });
 
-    test("do not hold up a stop: runs that no launcher has end at once, the rest never begins", async () => {
+    test("do not delay a stop: runs that no launcher has end at once, the rest never begins", async () => {
       const pids = await setup.warmUp();
       for (const pid of pids) kill(pid, "SIGSTOP");
       const ids = Array.from({ length: 100 }, (_, index) => idOf(index + 1));
@@ -201,7 +201,7 @@ describeLauncher("native", "launchers in C", () => {
     });
   });
 
-  test("when the agent closes, idle launchers end, and busy ones when their work does", async () => {
+  test("when the agent closes, idle launchers end, and busy ones end with their work", async () => {
     await setup.warmUp();
     setup.start(1, `${setup.waitFor("go")}; exit 3`);
     await eventually(() => setup.bed.processes().length > 0, { what: "it to run" });
@@ -221,7 +221,7 @@ describeLauncher("native", "launchers in C", () => {
   test("a daemon of an earlier run cannot write into the output of a later one", () =>
     expectStraysApart(setup));
 
-  test("a slot is used again only when its run left nothing in it", async () => {
+  test("a slot is reused only when its run left nothing in it", async () => {
     const work = async (jobId: number, text: string): Promise<string> => {
       const { stdout } = await setup.runOnce(jobId, `pwd >${setup.path("pwd")}; ${text}`);
       setup.executor.forget(idOf(jobId));
@@ -241,7 +241,7 @@ describeLauncher("native", "launchers in C", () => {
     }
   });
 
-  test("where native launchers do not come up, the next kind is used", async () => {
+  test("where native launchers do not start, the next kind is used", async () => {
     await setup.executor.close();
     setup.executor = await setup.bed.open({ launcherProgram: "/bin/false" });
     expect((await setup.runOnce(1, "exit 6")).end).toEqual(exited(6));

@@ -15,19 +15,16 @@ import type { ExecutorBed } from "./executor-contract.ts";
 import { makeProcessBed } from "./process-bed.ts";
 
 export interface OciBed extends ExecutorBed {
-  /** Of images, bundles and states. */
+  /** The directory of images, bundles and states. */
   readonly directory: string;
   open(over?: Partial<ProcessExecutorOptions>): Promise<Executor>;
-  /** Of the process executor. */
+  /** The directory of the process executor. */
   readonly runsDirectory: string;
-  /** Pids of everything that runs there. */
+  /** The pids of all its processes. */
   processes(): number[];
 }
 
-/**
- * Of an executor whose every run is in a container of this image, unless it says otherwise. A directory that is
- * given stays, with the images that were unpacked there.
- */
+/** A bed of an executor whose every run is in a container of this image by default. A given directory stays, with its unpacked images. */
 export function makeOciBed(
   image: string,
   { launcher = "native", kept }: { readonly launcher?: LauncherKind; readonly kept?: string } = {},

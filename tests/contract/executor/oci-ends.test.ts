@@ -30,7 +30,7 @@ describeContainers("a container, when it ends,", (world) => {
     expect((await readAll(runs.executor, polite, "stdout")).text).toBe("ready\nbye\n");
   });
 
-  test("that ignores TERM is killed after its grace period, and nothing of it is left", async () => {
+  test("that ignores TERM is killed after its grace period, and no process of it is left", async () => {
     const id = runs.start(shell("trap '' TERM; echo ready; sleep 1000 & wait; sleep 1000"), {
       killGraceMs: 100,
     });
@@ -40,7 +40,7 @@ describeContainers("a container, when it ends,", (world) => {
     await runs.nothingLeft();
   });
 
-  test("that another launcher started is killed, and nothing of it is left", async () => {
+  test("that another launcher started is killed, and no process of it is left", async () => {
     const other = makeOciBed(image, { launcher: "spawn", kept: join(directory, "spawn") });
     mkdirSync(other.directory);
     const spawning = await other.open();
@@ -56,14 +56,14 @@ describeContainers("a container, when it ends,", (world) => {
     await other.dispose();
   });
 
-  test("starts whoever else copies the same image, and when one that copied it was killed", async () => {
+  test("starts while others copy the same image, and after one that copied it was killed", async () => {
     const layout = writeImageLayout(join(directory, "many"), { files: { "etc/which": "many" } });
     const killed = runs.start(shell("true"), { container: inImage(layout) });
     const hasEnded = (): boolean => reportFor(runs.executor, killed)?.kind === "ended";
     await eventually(() => preparers().length > 0 || hasEnded(), { what: "it to copy" });
     for (const pid of preparers()) kill(pid);
     const { end } = await endOfRun(runs.executor, killed);
-    expect(["node-fault", "exited"]).toContain(end.kind); // it may have been quicker
+    expect(["node-fault", "exited"]).toContain(end.kind); // it may have been faster
     const ids = Array.from({ length: 4 }, () =>
       runs.start(shell("cat /etc/which"), { container: inImage(layout) }),
     );
@@ -78,7 +78,7 @@ describeContainers("a container, when it ends,", (world) => {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
       } catch {
-        return false; // gone while we looked
+        return false; // ended while we looked
       }
     });
 
@@ -88,7 +88,7 @@ describeContainers("a container, when it ends,", (world) => {
     expect(readFileSync("/proc/self/mounts", "utf8")).not.toContain(kept);
   });
 
-  test("of several the first to end ends all, and lines have names", async () => {
+  test("of several, the first to end ends all, and lines have names", async () => {
     const shared = join(directory, "shared");
     mkdirSync(shared);
     const container: ContainerTerms = {
@@ -123,7 +123,7 @@ describeContainers("a container, when it ends,", (world) => {
     await runs.nothingLeft();
   });
 
-  test("of several that are stopped all are", async () => {
+  test("of several that are stopped, all are", async () => {
     const one = (name: string) => ({
       name,
       image,
@@ -138,7 +138,7 @@ describeContainers("a container, when it ends,", (world) => {
     await runs.nothingLeft();
   });
 
-  test("what containers of dead runs left is removed when an agent starts", async () => {
+  test("leftovers of dead runs' containers are removed when an agent starts", async () => {
     const bed = makeOciBed(image, { kept });
     const first = await bed.open();
     const id = { jobId: 900, index: 0, attempt: 1 };
@@ -146,7 +146,7 @@ describeContainers("a container, when it ends,", (world) => {
     await first.readOutput(id, "stdout", { offset: 0, maxBytes: 10, waitMs: 20_000 });
     await first.close();
     expect(existsSync(join(kept, "runs/900.0.1"))).toBe(true);
-    rmSync(bed.runsDirectory, { recursive: true, force: true }); // nobody knows of the run any more
+    rmSync(bed.runsDirectory, { recursive: true, force: true }); // no agent knows the run any more
     const [state = ""] = readdirSync(join(kept, "states"));
     expect(state).toMatch(/900\.0\.1-0$/);
     mkdirSync(bed.runsDirectory);

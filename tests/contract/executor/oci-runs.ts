@@ -14,14 +14,14 @@ import { shell } from "./process-behaviour.ts";
 
 const why = await whyNoContainers();
 
-/** What tests of containers share: an image, and a directory in which it is unpacked once. */
+/** Shared by tests of containers: an image, and a directory in which it is unpacked once. */
 export interface OciWorld {
   readonly directory: string;
   readonly image: string;
   readonly kept: string;
 }
 
-/** Skips the block, and says why, where containers cannot be started. */
+/** Skips the block where containers cannot be started, with the reason. */
 export function describeContainers(name: string, body: (world: OciWorld) => void): void {
   if (why !== undefined) {
     describe(name, () => test.skip(`containers cannot be started here: ${why}`, () => undefined));

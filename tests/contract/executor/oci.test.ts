@@ -29,12 +29,12 @@ describeContainers("a container", (world) => {
     );
   });
 
-  test("runs the image's own command where none is given", async () => {
+  test("runs the image's own command by default", async () => {
     const { stdout } = await runs.run({ kind: "command", argv: [] });
     expect(stdout).toBe("the image's own\n");
   });
 
-  test("runs a script by the image's shell, and in the directory that was asked for", async () => {
+  test("runs a script with the image's shell, in the requested directory", async () => {
     const work = { kind: "script", text: 'echo "$0"; pwd; exit 4\n' } as const;
     const { end, stdout } = await runs.run(work, { cwd: "/etc" });
     expect([end, stdout]).toEqual([{ kind: "exited", exitCode: 4 }, "/run/busbar/script\n/etc\n"]);
@@ -54,14 +54,14 @@ describeContainers("a container", (world) => {
     expect(stdout).toMatch(/\n0\n$/);
   });
 
-  test("writes to a root of its own: other runs and the image do not see it", async () => {
+  test("writes to its own root: other runs and the image do not see it", async () => {
     const first = await runs.inside("echo mine >/etc/passwd; echo x >/new; cat /new");
     expect([first.end, first.stdout]).toEqual([SUCCESS, "x\n"]);
     const second = await runs.inside("ls /new 2>&1; head -n 1 /etc/passwd");
     expect(second.stdout).toBe("ls: /new: No such file or directory\nroot:x:0:0::/root:/bin/sh\n");
   });
 
-  test("has mounts, read-only unless it asks for more", async () => {
+  test("has mounts, read-only by default", async () => {
     const data = join(directory, "data");
     mkdirSync(data, { recursive: true });
     writeFileSync(join(data, "in"), "given");
@@ -99,7 +99,7 @@ describeContainers("a container", (world) => {
     expect(none.stdout).toMatch(/^lo:.*UP\n0\n$/);
   });
 
-  test("says how far it is", async () => {
+  test("reports its progress", async () => {
     const id = runs.start(shell('echo 40 half way >>"$BUSBAR_PROGRESS_FILE"'));
     expect((await endOfRun(runs.executor, id)).progress).toMatchObject({ percent: 40 });
   });
@@ -120,7 +120,7 @@ describeContainers("a container", (world) => {
     expect((await readAll(runs.executor, id, "stdout")).text).toBe("pod\n");
   });
 
-  test("whose user is another runs as that, and may say how far it is", async () => {
+  test("with another user runs as that, and may report its progress", async () => {
     const other = writeImageLayout(join(directory, "worker"), { user: "worker" });
     const id = runs.start(shell('id -u; id -g; echo 7 >>"$BUSBAR_PROGRESS_FILE"'), {
       container: inImage(other),
@@ -130,7 +130,7 @@ describeContainers("a container", (world) => {
     expect((await readAll(runs.executor, id, "stdout")).text).toBe("1000\n1000\n");
   });
 
-  describe("that cannot be", () => {
+  describe("that cannot start", () => {
     const cases: readonly (readonly [string, Partial<RunRequest>, string])[] = [
       [
         "a program that is missing",
@@ -182,7 +182,7 @@ describeContainers("a container", (world) => {
       });
     });
 
-    test("an image without a command of its own", async () => {
+    test("an image without its own command", async () => {
       const none = writeImageLayout(join(directory, "none"));
       const { end } = await runs.run({ kind: "command", argv: [] }, { container: inImage(none) });
       expect(end).toEqual({
@@ -192,7 +192,7 @@ describeContainers("a container", (world) => {
     });
   });
 
-  test("that uses more memory than it asked for is out of memory", async () => {
+  test("that uses more than its requested memory is out of memory", async () => {
     const bytes = 32 * 2 ** 20;
     const { end } = await runs.inside(
       "exec dd if=/dev/zero of=/dev/null bs=256M count=1",
@@ -204,7 +204,7 @@ describeContainers("a container", (world) => {
     expect(end).toEqual({ kind: "out-of-memory", limitBytes: bytes });
   });
 
-  test("of an archive that changed is of the new one", async () => {
+  test("of an archive that changed uses the new one", async () => {
     const file = join(directory, "tool.tar");
     const one = writeImageLayout(join(directory, "one"), { files: { "etc/which": "one" } });
     const two = writeImageLayout(join(directory, "two"), { files: { "etc/which": "two" } });

@@ -28,19 +28,19 @@ export interface ProcessBed extends ExecutorBed {
   readonly directory: string;
   readonly launcher: LauncherKind;
   open(over?: Partial<ProcessExecutorOptions>): Promise<Executor>;
-  /** Pids of everything that runs in the sessions of this bed's runs. */
+  /** The pids of all processes in the sessions of this bed's runs. */
   processes(): number[];
-  /** The pids of those who wait for the command of a run. */
+  /** The pids of the processes that wait for the command of a run. */
   wrappersOf(key: string): number[];
-  /** Whether a wrapper has taken the run, and whether it has left its end. */
+  /** Whether a wrapper has claimed the run, and whether it has recorded its end. */
   isTaken(key: string): boolean;
   hasEnded(key: string): boolean;
-  /** Where the output of a run that goes on is. */
+  /** The path of the output of an active run. */
   filesOf(key: string): string;
   helpers(kind: HelperKind): number[];
 }
 
-/** Without a native launcher "native" would mean Perl: nothing would be tested twice. */
+/** Without a native launcher "native" would mean Perl: the same would be tested twice. */
 const noLauncher = whyNoLauncher();
 const noCompiler = isThere(C_COMPILER) ? undefined : `there is no C compiler ${C_COMPILER}`;
 
@@ -48,7 +48,7 @@ function isThere(command: string): boolean {
   return spawnSync(command, ["--version"], { stdio: "ignore" }).error === undefined;
 }
 
-/** Skips the block, and says why in its name, where something is missing. */
+/** Skips the block where something is missing, with the reason in its name. */
 function describeUnless(why: string | undefined, name: string, body: () => void): void {
   if (why === undefined) describe(name, body);
   else describe.skip(`${name} (skipped: ${why})`, body);
@@ -65,14 +65,14 @@ export function describeLaunchers(name: string, body: (launcher: LauncherKind) =
   }
 }
 
-/** A block of tests that compile launchers of their own. */
+/** A block of tests that compile their own launchers. */
 export const describeWithCompiler = (name: string, body: () => void): void =>
   describeUnless(noLauncher ?? noCompiler, name, body);
 
 /** Launchers, the lanes of those in Perl, and the keepers of those in C. */
 export type HelperKind = "launcher" | "lane" | "keeper";
 
-/** A temporary directory of runs, and whatever runs from it. */
+/** A temporary directory of runs, and the processes that run from it. */
 export function makeProcessBed(launcher: LauncherKind): ProcessBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-executor-"));
   const sessions = new Set<number>(); // also of runs whose state was removed since
@@ -118,7 +118,7 @@ export function makeProcessBed(launcher: LauncherKind): ProcessBed {
     helpers: (kind) => helpersOf(directory, kind),
     wrappersOf(key) {
       const { wrapper, keeper } = stateOf(key) ?? {};
-      // The keeper first, or it would tell of the death of the command.
+      // The keeper first, or it would report the death of the command.
       return [keeper?.pid, wrapper?.pid].filter((pid) => pid !== undefined);
     },
     isTaken: (key) => stateOf(key) !== undefined,
@@ -138,7 +138,7 @@ export function makeProcessBed(launcher: LauncherKind): ProcessBed {
         launcher,
         ...over,
       }),
-    // Within one process the nearest thing to kill -9; process-restart.test.ts has the real one.
+    // The closest to kill -9 within one process; process-restart.test.ts has the real one.
     async abandon(executor) {
       await executor.close();
     },
@@ -161,7 +161,7 @@ export function makeProcessBed(launcher: LauncherKind): ProcessBed {
 
 export const HELPERS = ["launcher", "lane", "keeper"] as const;
 
-/** They tell in their command lines whose they are. */
+/** Their command lines show their owners. */
 export function helpersOf(directory: string, kind: HelperKind): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -171,12 +171,12 @@ export function helpersOf(directory: string, kind: HelperKind): number[] {
         const title = readFileSync(`/proc/${pid}/cmdline`, "latin1");
         return title.startsWith(`busbar ${kind} ${directory}/`);
       } catch {
-        return false; // gone while we looked
+        return false; // ended while we looked
       }
     });
 }
 
-/** Processes of the runs of this directory, wherever they went. */
+/** Processes of the runs of this directory, in any session. */
 export function taggedBy(directory: string): number[] {
   const tag = `${RUN_VARIABLE}=${runTagOf(directory)}.`;
   return readdirSync("/proc")
@@ -186,7 +186,7 @@ export function taggedBy(directory: string): number[] {
       try {
         return readFileSync(`/proc/${pid}/environ`, "latin1").includes(tag);
       } catch {
-        return false; // gone while we looked
+        return false; // ended while we looked
       }
     });
 }
@@ -195,7 +195,7 @@ export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // gone by itself
+    // ended by itself
   }
 }
 

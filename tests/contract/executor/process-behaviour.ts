@@ -34,7 +34,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
   words,
 }: {
   readonly makeBed: () => Bed;
-  /** With this environment of the agent's own. */
+  /** With this environment of the agent. */
   readonly open: (bed: Bed, env: Readonly<Record<string, string | undefined>>) => Promise<Executor>;
   /** The PATH that its programs are found by; default: that of the tests. */
   readonly path?: string | undefined;
@@ -42,9 +42,9 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
   readonly words: {
     missing(path: string): string;
     noDirectory(path: string): string;
-    /** Whether it is told when the program of a #! line is missing; bash does not tell. */
+    /** Whether a missing program of a #! line is reported; bash does not report it. */
     readonly knowsInterpreters: boolean;
-    /** Whether programs have versions, which builtins of the same name do not tell. */
+    /** Whether programs print versions, which builtins of the same name do not. */
     readonly hasCoreutils: boolean;
   };
 }): void {
@@ -54,7 +54,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
 
   beforeEach(async () => {
     bed = makeBed();
-    const { npm_execpath: _, ...env } = process.env; // with it npm's entries leave the PATH
+    const { npm_execpath: _, ...env } = process.env; // with it npm's entries are removed from the PATH
     executor = await open(bed, { ...env, BUSBAR_KEY: "secret", INHERITED: "yes" });
   });
   afterEach(async () => {
@@ -102,7 +102,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
     }
   });
 
-  describe("what cannot be started says why", () => {
+  describe("failed starts have a reason", () => {
     const command = (...argv: string[]) => ({ kind: "command", argv }) as const;
     const refused = async (work: RunRequest["work"], over: Partial<RunRequest> = {}) => {
       const { end, startedAtMs } = await run(work, over);
@@ -110,7 +110,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       return end.kind === "could-not-start" ? end.message : end;
     };
 
-    test("a program that is not there", async () => {
+    test("a program that does not exist", async () => {
       expect(await refused(command("no-such-program"))).toMatch(
         /^program not found: no-such-program($|; looked in PATH=.*bin)/,
       );
@@ -123,7 +123,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       expect(await refused(command("/etc/passwd"))).toBe("program cannot be executed: /etc/passwd");
       expect(await refused(command("/"))).toBe("program cannot be executed: /");
     });
-    test("no program at all", async () => {
+    test("an empty command", async () => {
       expect(await refused(command())).toBe("there is no program to run");
     });
     test("a working directory that is missing, a file, or relative", async () => {
@@ -151,7 +151,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
     });
   });
 
-  describe("everything arrives as it was written", () => {
+  describe("everything arrives unchanged", () => {
     const nasty = [
       "",
       " ",
@@ -163,7 +163,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       "-e",
       "--",
       "ünï→\t\u0001",
-      "x".repeat(128 * 1024 - 1), // the longest that Linux takes, with its NUL
+      "x".repeat(128 * 1024 - 1), // the longest that Linux accepts, with its NUL
     ];
 
     test("arguments", async () => {
@@ -175,7 +175,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       expect(stdout.split("\0").slice(0, -1)).toEqual(nasty);
     });
 
-    test("the environment, over the variables that every task gets", async () => {
+    test("the environment, in addition to the variables that every task gets", async () => {
       const names = ["state", "A", "IFS", "OPTIND", "PPID", "with-dash", "with.dot", "PS4", "code"];
       const values = Object.fromEntries(
         nasty.map((value, index) => [`NASTY_${index}`, value.slice(0, 100_000)]),
@@ -194,7 +194,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       expect(ours.filter((name) => !ofTheAgent.includes(name))).toEqual(["BUSBAR_JOB_ID"]);
     });
 
-    test("the program is run, never a builtin of the same name", async () => {
+    test("the program runs, never a builtin of the same name", async () => {
       const { stdout } = await run({ kind: "command", argv: ["echo", "--version"] });
       if (words.hasCoreutils) expect(stdout).toMatch(/coreutils/);
       expect((await run({ kind: "command", argv: ["exit", "3"] })).end.kind).toBe(
@@ -214,7 +214,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       expect(stdout).toBe(`${cwd}\n${cwd}\n`);
     });
 
-    test("without one, an empty directory of the run's own that goes with the run", async () => {
+    test("without one, an empty directory of the run's own that is removed with the run", async () => {
       const { id, stdout } = await run(shell("pwd; ls -A; echo x >left; mkdir -p a/b"));
       const work = stdout.trimEnd();
       expect(work).toMatch(/\/work[^/]*$/);
@@ -242,7 +242,7 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
         shell("cat; ls /proc/self/fd | grep -c ^.$; grep -E 'Sig(Ign|Blk)' /proc/self/status"),
       );
       expect(stdout).toBe(
-        "4\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", // 3 is of ls itself; higher ones may be of who started the tests
+        "4\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", // 3 belongs to ls itself; higher ones may belong to the process that started the tests
       );
     });
   });

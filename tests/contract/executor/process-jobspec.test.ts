@@ -31,7 +31,7 @@ describeLaunchers("a whole jobspec as processes", (launcher) => {
   const start = (text: string, env: Readonly<Record<string, string>> = {}): void =>
     executor.start(aRequest({ kind: "jobspec", text }, { id: ID, env }));
 
-  test("what depends on another begins when that has succeeded", async () => {
+  test("a task with dependencies begins when they have succeeded", async () => {
     for (const [name, text] of [
       ["spack", '[ "$1" = load ] || touch $TOOLS/built; echo "spack $1"'],
       ["ior", "[ -e $TOOLS/built ] && echo measured"],
@@ -45,7 +45,7 @@ describeLaunchers("a whole jobspec as processes", (launcher) => {
     expect(text).toBe("== build\nspack install\n== ior\nspack load\nmeasured\n");
   });
 
-  test("a stop ends all of its tasks, and those that wait never begin", async () => {
+  test("a stop ends all of its tasks, and waiting ones never begin", async () => {
     mkdirSync(join(tools, "ran"));
     const task = (name: string, more: string) =>
       `{name: ${name}, local: true, ${more}, command: [sh, -c, "touch ${tools}/ran/${name}; exec sleep 1000"]}`;
@@ -60,7 +60,7 @@ describeLaunchers("a whole jobspec as processes", (launcher) => {
     expect(existsSync(join(tools, "ran", "c"))).toBe(false);
   });
 
-  test("a text that is no jobspec does not start, and tells why", async () => {
+  test("an invalid jobspec does not start, with the reason", async () => {
     start("version: 1\ntasks: [{command: [x], resources: nothing}]");
     expect((await endOfRun(executor, ID)).end).toEqual({
       kind: "could-not-start",
@@ -68,7 +68,7 @@ describeLaunchers("a whole jobspec as processes", (launcher) => {
     });
   });
 
-  test("one with nothing to run does not start, and tells so", async () => {
+  test("one without tasks does not start, with the reason", async () => {
     start("version: 1\nresources: {ior: {type: node, count: 1}}");
     expect((await endOfRun(executor, ID)).end).toEqual({
       kind: "could-not-start",

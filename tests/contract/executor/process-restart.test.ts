@@ -120,7 +120,7 @@ describeLaunchers("agents come and go", (launcher) => {
   const isTaken = (key = "1.0.1"): boolean => bed.isTaken(key);
 
   describe("after kill -9 of the agent", () => {
-    test("processes go on and their real ends are reported, by exit code and by signal", async () => {
+    test("processes continue and their real ends are reported, by exit code and by signal", async () => {
       const go = join(bed.directory, "go");
       const wait = `until [ -e ${go} ]; do sleep 0.02; done`;
       const host = await openHost();
@@ -158,7 +158,7 @@ describeLaunchers("agents come and go", (launcher) => {
       expect(bed.processes()).toEqual([]);
     });
 
-    test("a stop that was under way is finished and reads as stopped", async () => {
+    test("a stop that was under way is completed and reported as stopped", async () => {
       const host = await openHost();
       const go = join(bed.directory, "ready");
       const stubborn = shell(`trap '' TERM; : >${go}; while :; do sleep 0.02; done`);
@@ -201,9 +201,8 @@ describeLaunchers("agents come and go", (launcher) => {
     });
   });
 
-  describe("a run belongs to the wrapper that took it", () => {
-    // Native launchers have no claims by name: which of them may begin a run is settled by
-    // LaunchLog.close, see native-launcher.test.ts.
+  describe("a run belongs to the wrapper that claimed it", () => {
+    // Native launchers have no claims by name: LaunchLog.close decides which of them may begin a run, see native-launcher.test.ts.
     const hasClaims = launcher !== "native";
 
     test.runIf(hasClaims)("of two wrappers that race, one executes", async () => {
@@ -240,13 +239,13 @@ describeLaunchers("agents come and go", (launcher) => {
     });
 
     test.runIf(hasClaims)(
-      "a start that loses against a wrapper of an earlier life reports that one's end",
+      "a start that loses against a wrapper of an earlier process reports that one's end",
       async () => {
         executor = await bed.open();
         const other = makeStarter();
         const own = makeStarter();
         await executor.close();
-        // The other wrapper takes the run before our own does.
+        // The other wrapper claims the run before our own does.
         executor = await bed.open({
           starter: {
             start(ours, onGone, onStarted) {
@@ -272,7 +271,7 @@ describeLaunchers("agents come and go", (launcher) => {
       },
     );
 
-    /** An executor whose wrappers come only when asked for, as on a machine with much to do. */
+    /** An executor whose wrappers start only when the test lets them, as on a busy machine. */
     async function openSlow(): Promise<{ slow: Executor; comes: () => void }> {
       const launches: (() => void)[] = [];
       const slow = await bed.open({
@@ -296,7 +295,7 @@ describeLaunchers("agents come and go", (launcher) => {
       return { slow, comes: () => launches.forEach((launch) => launch()) };
     }
 
-    test("a wrapper still on its way when the agent died is waited for", async () => {
+    test("a wrapper still starting when the agent died is waited for", async () => {
       const { slow, comes } = await openSlow();
       slow.start(aRequest(shell("exit 3")));
       await slow.close();
@@ -306,7 +305,7 @@ describeLaunchers("agents come and go", (launcher) => {
       expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 3 });
     });
 
-    test("a wrapper that comes too late does not execute, and the run may be started again", async () => {
+    test("a wrapper that starts too late does not execute, and the run may be started again", async () => {
       const executed = join(bed.directory, "executed");
       const { slow, comes } = await openSlow();
       slow.start(aRequest(shell(`echo late >>${executed}`)));
@@ -316,12 +315,12 @@ describeLaunchers("agents come and go", (launcher) => {
       comes();
       executor.start(aRequest(shell(`echo again >>${executed}; exit 4`)));
       const { end } = await endOfRun(executor, ID);
-      // Either wrapper may take the run that was started again; never both.
+      // Either wrapper may claim the restarted run; never both.
       expect(["exited", "could-not-start"]).toContain(end.kind);
       expect(readFileSync(executed, "utf8").split("\n").length).toBe(2);
     });
 
-    test("a process with the same pid but another start time is a stranger", async () => {
+    test("a process with the same pid but another start time is unrelated", async () => {
       const stranger = spawn("sleep", ["1000"]);
       try {
         executor = await bed.open();
@@ -359,7 +358,7 @@ describeLaunchers("agents come and go", (launcher) => {
       await eventually(() => isTaken(), { what: "the run to be taken" });
       await eventually(() => bed.hasEnded("2.0.1"), { what: "the other to end" });
       await host.kill9();
-      // Helpers first, as they would tell of the death of the commands.
+      // Helpers first, as they would report the death of the commands.
       const helpers = (["keeper", "launcher", "lane"] as const).flatMap((kind) =>
         bed.helpers(kind),
       );

@@ -62,14 +62,14 @@ describeLaunchers("a machine that cannot start processes", (launcher) => {
       (error: unknown) => (error as Error).message,
     ) ?? Promise.reject(new Error("there is no probe"));
 
-  test("a probe of one that can leaves nothing", async () => {
+  test("a successful probe leaves nothing behind", async () => {
     await open();
     expect(await probe()).toBe("well");
     expect(executor.known()).toEqual([]);
     expect(await run("exit 3")).toEqual({ kind: "exited", exitCode: 3 });
   });
 
-  test("its data directory is deleted, and made again", async () => {
+  test("its data directory is deleted, and recreated", async () => {
     await open();
     expect(await run("exit 3")).toEqual({ kind: "exited", exitCode: 3 });
     const mark = join(bed.directory, "began");
@@ -78,18 +78,18 @@ describeLaunchers("a machine that cannot start processes", (launcher) => {
     rmSync(data, { recursive: true });
     const end = await run("exit 5");
     expect(end).toMatchObject({ kind: "node-fault" });
-    expect(end).toHaveProperty("message", expect.stringContaining("the data directory is gone"));
-    expect(await probe()).toBe(`the data directory is gone: ${data}`);
+    expect(end).toHaveProperty("message", expect.stringContaining("the data directory is missing"));
+    expect(await probe()).toBe(`the data directory is missing: ${data}`);
     mkdirSync(data);
     expect(await probe()).toBe("well");
     const after = begin("echo hello; exit 6");
     expect((await endOfRun(executor, after)).end).toEqual({ kind: "exited", exitCode: 6 });
     expect((await readAll(executor, after, "stdout")).text).toBe("hello\n");
-    // What ran meanwhile is not started again, whatever is known of it.
+    // Runs that were active meanwhile are not started again, whatever is known of them.
     const meanwhile = (await endOfRun(executor, before)).end;
     expect(["exited", "vanished"]).toContain(meanwhile.kind);
     await executor.close();
-    await open(); // the journal was made again, too
+    await open(); // the journal was recreated too
     const known = executor.known().map(({ id }) => id.jobId);
     expect(known).toContain(after.jobId);
   });
@@ -99,7 +99,7 @@ describeLaunchers("a machine that cannot start processes", (launcher) => {
     expect(await run("true")).toEqual({ kind: "exited", exitCode: 0 });
     renameSync(data, `${data}.aside`);
     expect(await run("true")).toMatchObject({ kind: "node-fault" });
-    expect(await probe()).toBe(`the data directory is gone: ${data}`);
+    expect(await probe()).toBe(`the data directory is missing: ${data}`);
     renameSync(`${data}.aside`, data);
     expect(await probe()).toBe("well");
     expect(await run("true")).toEqual({ kind: "exited", exitCode: 0 });
@@ -147,7 +147,7 @@ describeLaunchers("a machine that cannot start processes", (launcher) => {
     expect(await run("true")).toEqual({ kind: "exited", exitCode: 0 });
   });
 
-  test("what the work asks for and the machine has not is the work's fault", async () => {
+  test("missing resources that the work requests are the work's fault", async () => {
     await open();
     for (const argv of [["no-such-program"], ["/etc/passwd"]]) {
       jobs += 1;

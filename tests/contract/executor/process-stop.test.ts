@@ -14,7 +14,7 @@ const shell = (text: string) => ({ kind: "command", argv: ["/bin/sh", "-c", text
 describeLaunchers("stop and output", (launcher) => {
   const own = useProcessExecutor(launcher);
 
-  /** Starts work that says "ready" when it has set itself up. */
+  /** Starts work that prints "ready" when it is set up. */
   async function startReady(
     work: RunRequest["work"],
     over: Partial<RunRequest> = {},
@@ -29,7 +29,7 @@ describeLaunchers("stop and output", (launcher) => {
   }
 
   describe("stop", () => {
-    test("TERM is enough for what heeds it, and its exit code does not count as its own", async () => {
+    test("TERM is enough for a command that handles it, and its exit code does not count as its own", async () => {
       await startReady(shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
       own.executor.stop(ID);
       expect((await endOfRun(own.executor, ID)).end).toEqual({
@@ -38,7 +38,7 @@ describeLaunchers("stop and output", (launcher) => {
       });
     });
 
-    test("what dies by TERM says so", async () => {
+    test("a command that dies by TERM is reported so", async () => {
       await startReady(shell("echo ready; exec sleep 1000"));
       own.executor.stop(ID);
       own.executor.stop(ID);
@@ -60,7 +60,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(own.bed.processes()).toEqual([]);
     });
 
-    test("what made a process group of its own is asked to end too", async () => {
+    test("a child in its own process group gets TERM too", async () => {
       const asked = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done";
       const text = 'timeout 1000 sh -c "$0" & wait';
       const work = { kind: "command", argv: ["/bin/sh", "-c", text, asked] } as const;
@@ -71,7 +71,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(own.bed.processes()).toEqual([]);
     });
 
-    test("what made a process group of its own and ignores TERM is killed too", async () => {
+    test("a child in its own process group that ignores TERM is killed too", async () => {
       const stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
       const work = ["/bin/sh", "-c", 'timeout 1000 sh -c "$0" & wait', stubborn];
       await startReady({ kind: "command", argv: work }, { killGraceMs: 50 });
@@ -80,7 +80,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(own.bed.processes()).toEqual([]);
     });
 
-    test("those left when the command ends still get their grace period", async () => {
+    test("remaining processes get their grace period when the command ends", async () => {
       const careful =
         "trap 'sleep 0.3; echo saved; exit' TERM; echo ready; while :; do sleep 0.05; done";
       await startReady(shell(`sh -c '${careful.replaceAll("'", `'\\''`)}' & wait`), {
@@ -94,7 +94,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect((await readAll(own.executor, ID, "stdout")).text).toBe("ready\nsaved\n");
     });
 
-    test("a stop right after the start ends it, whatever it had come to", async () => {
+    test("a stop right after the start ends it, at whatever stage", async () => {
       for (let jobId = 1; jobId <= 20; jobId += 1) {
         const id = { jobId, index: 0, attempt: 1 };
         own.executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
@@ -104,7 +104,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(own.bed.processes()).toEqual([]);
     });
 
-    test("a time limit reads as such, and TERM comes before KILL", async () => {
+    test("a time limit is reported as such, and TERM comes before KILL", async () => {
       const text = "trap 'echo asked' TERM; while :; do sleep 0.02; done";
       own.executor.start(aRequest(shell(text), { timeLimitMs: 200, killGraceMs: 300 }));
       const { end } = await endOfRun(own.executor, ID);
@@ -113,14 +113,14 @@ describeLaunchers("stop and output", (launcher) => {
     });
   });
 
-  describe("what a command leaves behind", () => {
+  describe("remaining processes of a command", () => {
     test("its group is killed when it ends by itself", async () => {
       own.executor.start(aRequest(shell("trap '' TERM; sleep 1000 & exit 7")));
       expect((await endOfRun(own.executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
       await eventually(() => own.bed.processes().length === 0, { what: "the group to be gone" });
     });
 
-    test("a wrapper killed by someone else: the run has vanished and nothing of it goes on", async () => {
+    test("a wrapper killed from outside: the run has vanished and none of its processes continues", async () => {
       await startReady(shell("echo ready; exec sleep 1000"));
       for (const pid of own.bed.wrappersOf("1.0.1")) kill(pid);
       expect((await endOfRun(own.executor, ID)).end.kind).toBe("vanished");
@@ -135,7 +135,7 @@ describeLaunchers("stop and output", (launcher) => {
   });
 
   describe("output", () => {
-    test("a flood is cut while the command goes on, and nothing kept is lost", async () => {
+    test("a flood is cut while the command continues, and nothing retained is lost", async () => {
       const outputLimitBytes = 100_000;
       own.executor.start(
         aRequest({ kind: "command", argv: ["yes", "0123456789"] }, { outputLimitBytes }),
@@ -161,7 +161,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(statSync(file).size).toBeLessThanOrEqual(outputLimitBytes + 1);
     });
 
-    test("whoever waits is woken by more output and by the end", async () => {
+    test("waiting readers are woken by more output and by the end", async () => {
       const go = join(own.bed.directory, "go");
       own.executor.start(
         aRequest(shell(`echo one; until [ -e ${go} ]; do sleep 0.02; done; printf two`)),
@@ -220,7 +220,7 @@ describeLaunchers("stop and output", (launcher) => {
       });
       return Number(readFileSync(file(), "utf8"));
     };
-    /** A child in a session of its own, and one more in another below it. */
+    /** A child in its own session, and one more in another session below it. */
     const apart = (then: string): string =>
       `setsid sh -c 'trap "" TERM; setsid sleep 1000 & echo $$ >${file()}.new; ` +
       `mv ${file()}.new ${file()}; sleep 1000' & until [ -e ${file()} ]; do sleep 0.01; done; ${then}`;
@@ -234,7 +234,7 @@ describeLaunchers("stop and output", (launcher) => {
       await eventually(() => tagged().length === 0, { what: "what it started to be gone" });
     });
 
-    test("is stopped with its run, which has not ended before", async () => {
+    test("is stopped with its run, which does not end before", async () => {
       own.executor.start(aRequest(shell(apart("sleep 1000")), { killGraceMs: 300 }));
       const pid = await left();
       own.executor.stop(ID);
@@ -243,7 +243,7 @@ describeLaunchers("stop and output", (launcher) => {
       expect(tagged()).toEqual([]);
     });
 
-    test("of another agent's run of the same name is left alone", async () => {
+    test("of another agent's run of the same name is not touched", async () => {
       const env = { ...process.env, BUSBAR_RUN: "1-2.1.0.1", BUSBAR_TASK_ID: "1" };
       const other = spawn("sleep", ["1000"], { env, stdio: "ignore" });
       own.executor.start(aRequest(shell(apart("exit 0"))));
@@ -257,7 +257,7 @@ describeLaunchers("stop and output", (launcher) => {
   test("hundreds at once end, and leave no descriptors or processes", async () => {
     const descriptors = () => readdirSync("/proc/self/fd").length;
     own.executor.start(aRequest({ kind: "command", argv: ["true"] }));
-    await endOfRun(own.executor, ID); // by now whatever stays open is open
+    await endOfRun(own.executor, ID); // by now all permanent descriptors are open
     own.executor.forget(ID);
     const before = descriptors();
     const ids = Array.from({ length: 300 }, (_, index) => ({ jobId: 5, index, attempt: 1 }));

@@ -54,13 +54,13 @@ describeLaunchers("processes", (launcher) => {
       return { path, id: identifyDirectory(path) ?? "" };
     }
 
-    test("is the task's, too, where this machine has that very one", async () => {
+    test("is the task's too, if this machine has that same directory", async () => {
       const own = makeOwn();
       const end = { kind: "exited", exitCode: 0 };
       expect(await run(own)).toEqual({ end, stdout: `${own.path}\n`, stderr: "" });
     });
 
-    test("is a fresh one where it is another one or missing, and a line says so", async () => {
+    test("is replaced by a fresh one where it is different or missing, and a line says so", async () => {
       const own = makeOwn();
       const pwd = { kind: "script", text: "pwd" } as const;
       const other = await run({ ...own, id: `${own.id}1` }, pwd);
@@ -104,9 +104,7 @@ describeLaunchers("processes", (launcher) => {
       await run(3, { cwd, outputFiles: { stdout: "both", stderr: "both" } });
       expect(read("both")).toBe("out\nerr\n");
       const [, told] = await run(4, { outputFiles: { stdout: "lost", stderr: "" } });
-      expect(told).toBe(
-        "busbar: lost would be lost with this fresh directory: see busbar logs\nerr\n",
-      );
+      expect(told).toMatch(/^busbar: lost .*busbar logs.*\nerr\n$/);
     } finally {
       await executor.close();
       await bed.dispose();
@@ -134,7 +132,7 @@ describeLaunchers("processes", (launcher) => {
     }
   });
 
-  test("a program that is not found says where it was looked for", async () => {
+  test("the error about a missing program names the searched path", async () => {
     const bed = makeBed();
     const executor = await bed.open({ env: process.env });
     const refused = async (jobId: number, over: Partial<RunRequest>, ...argv: string[]) => {

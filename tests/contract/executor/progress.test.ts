@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ToldProgress } from "../../../src/core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../../src/core/model/job/task-progress.ts";
 import type { EndedReport, Executor, RunReport } from "../../../src/ports/executor.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import {
@@ -25,7 +25,7 @@ import { makeProcessBed, type ProcessBed } from "./process-bed.ts";
 
 let bed: ProcessBed;
 let executor: Executor;
-const told: ToldProgress[] = [];
+const told: ReportedProgress[] = [];
 const reports: RunReport[] = [];
 
 async function open(): Promise<void> {
@@ -47,7 +47,7 @@ afterEach(async () => {
 
 const script = (text: string): void =>
   executor.start(aRequest({ kind: "script", text }, { id: { jobId: 1, index: 0, attempt: 1 } }));
-const last = (): ToldProgress | undefined => told.at(-1);
+const last = (): ReportedProgress | undefined => told.at(-1);
 const ends = (): Promise<EndedReport> =>
   eventually(() => reports.find((one): one is EndedReport => one.kind === "ended"), {
     what: "the run to end",
@@ -60,11 +60,11 @@ const comes = (percent: number): Promise<true> =>
 const go = (name: string): void => writeFileSync(join(bed.directory, name), "");
 const until = (name: string): string =>
   `while [ ! -e "${join(bed.directory, name)}" ]; do sleep 0.02; done`;
-/** Where files of runs are. */
+/** The directory of the files of runs. */
 const place = (): string => progressDirectoryOf(bed.directory, runTagOf(bed.directory));
 
-describe("how far a run is", () => {
-  test("it says by a file, in whatever way, and its end has the last word", async () => {
+describe("the progress of a run", () => {
+  test("is reported by a file, in any way of writing, and its end has the last one", async () => {
     script(`echo "10 with >" > "$BUSBAR_PROGRESS_FILE"
 ${until("a")}
 echo "20 with >>" >> "$BUSBAR_PROGRESS_FILE"
@@ -82,7 +82,7 @@ echo "40 last word" >&3`);
     expect(readdirSync(place())).toEqual([]);
   });
 
-  test("a run that says nothing has no file and no progress", async () => {
+  test("a run that reports nothing has no file and no progress", async () => {
     script(`test ! -e "$BUSBAR_PROGRESS_FILE"`);
     const { end, progress } = await ends();
     expect(end).toEqual({ kind: "exited", exitCode: 0 });
@@ -112,8 +112,15 @@ ${until("b")}`);
     { timeout: 120_000 },
     async () => {
       script(`i=0
-while [ $i -lt 100000 ]; do i=$((i+1)); echo "$((i/1000)) line $i" > "$BUSBAR_PROGRESS_FILE"; done`);
+while [ $i -lt 100000 ]; do i=$((i+1)); echo "$((i/1000)) line $i" > "$BUSBAR_PROGRESS_FILE"; done
+${until("a")}`);
       const startedMs = performance.now();
+      // Looks before may have found the file emptied and not yet written.
+      await eventually(() => last()?.message === "line 100000", {
+        what: "the last line",
+        timeoutMs: 60_000,
+      });
+      go("a");
       const { progress } = await ends();
       expect(progress).toEqual({ percent: 100, message: "line 100000" });
       // One look in 250 ms at most.
@@ -165,15 +172,15 @@ rm -f "$BUSBAR_PROGRESS_FILE"`);
     await executor.close();
     mkdirSync(join(bed.directory, "progress"));
     writeFileSync(join(bed.directory, "progress", "5.0.1"), "50\n");
-    expect(place()).toBe(join(bed.directory, "progress")); // an earlier life's place is kept
+    expect(place()).toBe(join(bed.directory, "progress")); // the directory of an earlier process is kept
     await open();
     expect(readdirSync(place())).toEqual([]);
     expect(told).toEqual([]);
   });
 });
 
-describe("where the files are", () => {
-  test("in memory, unless another user was there first, or there is no such place", () => {
+describe("the place of the files", () => {
+  test("is in shared memory, unless another user was there first, or there is none", () => {
     const other = join(bed.directory, "memory");
     mkdirSync(other);
     expect(progressDirectoryOf(bed.directory, "tag", other)).toBe(join(bed.directory, "progress"));
@@ -195,7 +202,7 @@ describe("where the files are", () => {
   });
 });
 
-describe("what killed agents left in shared memory", () => {
+describe("leftovers of killed agents in shared memory", () => {
   const DEAD = { pid: process.pid, startTicks: "0" }; // that one began at boot
   const leave = (memory: string, tag: string, owner: object, ...files: string[]): string => {
     const path = join(memory, `busbar-progress-${tag}`);
@@ -205,7 +212,7 @@ describe("what killed agents left in shared memory", () => {
     return path;
   };
 
-  test("is removed when no agent can need it, and nothing else is", () => {
+  test("are removed when no agent can need them, and nothing else is", () => {
     const memory = join(bed.directory, "memory");
     mkdirSync(memory);
     const data = bed.directory;
@@ -216,7 +223,7 @@ describe("what killed agents left in shared memory", () => {
     leave(memory, "alive", alive);
     leave(memory, "runs", { ...DEAD, data });
     leave(memory, "garbage", ["nobody"]);
-    mkdirSync(join(memory, "busbar-progress-earlier")); // of an agent that did not say who it is
+    mkdirSync(join(memory, "busbar-progress-earlier")); // of an agent that did not record its identity
     const kept = ["alive", "garbage", "runs", "unread"].flatMap((tag) => [tag, `${tag}.agent`]);
     expect(removeProgressLeftovers(memory, () => new Set(["runs"]))).toBe(2);
     const names = [...kept, "earlier"].map((name) => `busbar-progress-${name}`);
@@ -224,7 +231,7 @@ describe("what killed agents left in shared memory", () => {
     expect(removeProgressLeftovers("/none", () => new Set())).toBe(0);
   });
 
-  test("goes with the next agent that starts, unless a run of it goes on", async () => {
+  test("are removed by the next agent that starts, unless a run of theirs is active", async () => {
     const tag = `test${process.pid}`;
     const own = { ...DEAD, data: join(bed.directory, "gone") };
     const free = leave("/dev/shm", `${tag}a`, own, "5.0.1");
@@ -248,7 +255,7 @@ describe("what killed agents left in shared memory", () => {
     }
   });
 
-  test("an agent that closes with nothing left to do leaves nothing", async () => {
+  test("an agent that closes without runs leaves nothing", async () => {
     const path = place();
     expect(existsSync(`${path}.agent`)).toBe(true);
     await executor.close();

@@ -18,7 +18,7 @@ import { kill, realClock } from "./process-bed.ts";
 export interface Faults {
   /** Which answers never arrive. */
   readonly drops?: (argv: readonly string[]) => boolean;
-  /** Which commands are never run, though they were taken. */
+  /** Which commands never run, though they were accepted. */
   readonly ignores?: (argv: readonly string[]) => boolean;
   readonly isSilentOnAccept?: boolean;
 }
@@ -58,7 +58,7 @@ export class LocalShell implements RemoteShell {
       const texts = { stdout: "", stderr: "" };
       child.stdout.setEncoding("utf8").on("data", (text: string) => (texts.stdout += text));
       child.stderr.setEncoding("utf8").on("data", (text: string) => (texts.stderr += text));
-      // Whatever becomes of it, go-schedule's workers say that it is done.
+      // Whatever the outcome, go-schedule's workers report it as done.
       child.once("error", () => resolve(texts));
       child.once("close", () => {
         this.ended.add(argv);
@@ -78,7 +78,7 @@ export class LocalShell implements RemoteShell {
 
 export interface RemoteBed extends ExecutorBed {
   readonly directory: string;
-  /** Of the executor that was opened last. */
+  /** Of the last opened executor. */
   shell(): LocalShell;
   /** `env` is that of the worker's program. */
   open(
@@ -91,12 +91,12 @@ export interface RemoteBed extends ExecutorBed {
   processes(): number[];
 }
 
-/** The runs that a command starts, of those that START is given to. */
+/** The runs that a command starts: the arguments of START. */
 export const keysOf = (argv: readonly string[]): readonly string[] => argv[9]?.split(" ") ?? [];
 
 export const shells = ["/bin/dash", "/bin/bash"].filter((path) => existsSync(path));
 
-/** A directory that stands for a far machine's disk, and links to that machine one after the other. */
+/** A directory that represents a remote machine's disk, and links to that machine one after another. */
 export function makeRemoteBed(shellPath: string): RemoteBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-remote-"));
   const opened: LocalShell[] = [];
@@ -119,7 +119,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
     return [...membersOf(sessions).values()].flat().map(({ pid }) => pid);
   }
 
-  /** A worker that lost its link comes back after seconds: what it was told has begun by then. */
+  /** A worker that lost its link reconnects after seconds: its requests have begun by then. */
   const settled = (): Promise<unknown> =>
     eventually(
       () =>

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -15,13 +15,13 @@ import { keysOf, makeRemoteBed, type RemoteBed, shells } from "./remote-bed.ts";
 
 const isStart = (argv: readonly string[]): boolean => argv[0] === "setsid";
 
-/** Waits for what is not told take a hundredth of their time. */
+/** Polls of unreported events take a hundredth of their time. */
 const hurried: Clock = {
   nowMs: () => Date.now() * 100,
   after: (delayMs, wake) => realClock.after(delayMs / 100, wake),
 };
 
-/** Runs 1, 2, 3 of these works, as an agent has them: the first is started, the others are held. */
+/** Runs 1, 2, 3 with this work, as an agent has them: the first is started, the others are held. */
 class Held {
   readonly executor: Executor;
   readonly requests: ReadonlyMap<string, RunRequest>;
@@ -115,7 +115,7 @@ for (const path of shells) {
       expect(times).toEqual(times.toSorted((a, b) => a - b));
     });
 
-    test("a long one does not delay the ends before it or behind it", async () => {
+    test("a long one does not delay the ends before or after it", async () => {
       const marks = join(bed.directory, "marks");
       const mark = shell('echo x >>"$1"', marks);
       const held = new Held(await open(), [shell("exit 4"), shell("sleep 1000"), mark]);
@@ -125,13 +125,34 @@ for (const path of shells) {
       });
       expect(await held.isUnbegun(3)).toBe(true);
       expect(await held.isUnbegun(2)).toBe(false);
-      held.start(idOf(3)); // it comes here once more
+      held.start(idOf(3)); // it arrives here once more
       expect((await held.end(3)).end).toEqual(exited(0));
       held.executor.stop(idOf(2));
       expect((await held.end(2)).end.kind).toBe("stopped");
       expect(readFileSync(marks, "utf8")).toBe("x\n");
       const shut = () => readdirSync(bed.directory).filter((name) => name.startsWith("shut."));
       await eventually(() => shut().length === 0, { what: "the chain to be cleared away" });
+    });
+
+    test("a run that is only claimed when its machine is polled has not begun: its chain may be shut", async () => {
+      const [gate, marks] = ["gate", "marks"].map((name) => join(bed.directory, name));
+      const wait = shell('while [ ! -e "$1" ]; do sleep 0.05; done; exit 8', gate ?? "");
+      const held = new Held(await open(), [wait, shell('echo x >>"$1"', marks ?? "")]);
+      await eventually(() => bed.processes().length >= 2, { what: "its processes" });
+      const state = join(bed.directory, "2.0.1.state");
+      const wrapper = readFileSync(`/proc/${bed.wrapperOf("1.0.1")}/stat`, "utf8");
+      writeFileSync(state, `terms 5 9 - sh\n${wrapper}`);
+      const polls = () => bed.shell().commands.filter((argv) => !isStart(argv)).length;
+      const before = polls();
+      await eventually(() => polls() >= before + 3, { what: "some polls" });
+      expect(reportFor(held.executor, idOf(2))).toBeUndefined();
+      rmSync(state); // as the wrapper does when its chain was shut
+      expect(await held.isUnbegun(2)).toBe(true);
+      held.start(idOf(2)); // it arrives here once more
+      writeFileSync(gate ?? "", "");
+      expect((await held.end(2)).end).toEqual(exited(0));
+      expect((await held.end(1)).end).toEqual(exited(8));
+      expect(readFileSync(marks ?? "", "utf8")).toBe("x\n");
     });
 
     test("a withdrawn run does not begin when its turn comes", async () => {
@@ -164,7 +185,7 @@ describe("runs in one command", () => {
     bed = makeRemoteBed("/bin/sh");
   });
 
-  test("ends that are never told are found, each once", async () => {
+  test("ends that are never reported are found, each once", async () => {
     const executor = await open();
     bed.shell().faults = { drops: isStart };
     const ends: string[] = [];
@@ -225,13 +246,13 @@ describe("runs in one command", () => {
     expect(existsSync(marks)).toBe(false);
   });
 
-  test("a start that an earlier link has sent, and that comes late, does not begin", async () => {
+  test("a late start of an earlier link does not begin", async () => {
     const first = await open({ link: "first" });
     bed.shell().faults = { ignores: isStart };
     first.start(aRequest(shell("sleep 1000")));
     const [late = []] = starts();
     const { commands } = bed.shell();
-    commands.splice(commands.indexOf(late), 1); // the bed waits for what was sent
+    commands.splice(commands.indexOf(late), 1); // the bed waits for sent commands
     await bed.abandon(first);
     const second = await open({ link: "second" });
     await bed.shell().exec(late);
@@ -265,7 +286,7 @@ describe("a child that has left the session of its run", () => {
   const isGone = (): Promise<unknown> =>
     eventually(() => !existsSync(`/proc/${pid}`), { what: "the child to go" });
 
-  test("is ended when the end of the run is known", async () => {
+  test("is ended when the end of the run is recorded", async () => {
     const executor = await open();
     await childOf(executor, "exit 0");
     await endOfRun(executor, idOf(1));

@@ -25,13 +25,13 @@ import { makeRemoteBed, type RemoteBed } from "./remote-bed.ts";
 const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
 const isStart = (argv: readonly string[]): boolean => argv[0] === "setsid";
 
-/** Waits for what is not told take a hundredth of their time. */
+/** Polls of unreported events take a hundredth of their time. */
 const hurried: Clock = {
   nowMs: () => Date.now() * 100,
   after: (delayMs, wake) => realClock.after(delayMs / 100, wake),
 };
 
-describe("a far end that cannot be relied on", () => {
+describe("an unreliable far end", () => {
   let bed: RemoteBed;
   beforeEach(() => {
     bed = makeRemoteBed("/bin/sh");
@@ -40,7 +40,7 @@ describe("a far end that cannot be relied on", () => {
   const open = (over: Parameters<RemoteBed["open"]>[0] = {}): Promise<Executor> =>
     bed.open({ clock: hurried, ...over });
 
-  test("an end that is never told is found", async () => {
+  test("an end that is never reported is found", async () => {
     const executor = await open();
     bed.shell().faults = { drops: isStart };
     executor.start(aRequest(shell("echo done; exit 7")));
@@ -48,7 +48,7 @@ describe("a far end that cannot be relied on", () => {
     expect((await readAll(executor, ID, "stdout")).text).toBe("done\n");
   });
 
-  test("a start that is lost is sent again, and runs once", async () => {
+  test("a lost start is sent again, and runs once", async () => {
     const executor = await open();
     let lost = 2;
     bed.shell().faults = { ignores: (argv) => isStart(argv) && lost-- > 0 };
@@ -71,7 +71,7 @@ describe("a far end that cannot be relied on", () => {
     expect(stdout).toBe("x\n");
   });
 
-  test("that it runs is known without an acknowledgement", async () => {
+  test("a running run is known without an acknowledgement", async () => {
     const executor = await open();
     bed.shell().faults = { isSilentOnAccept: true };
     executor.start(aRequest(shell("sleep 1000")));
@@ -131,12 +131,12 @@ describe("a far end that cannot be relied on", () => {
     const began = `terms 1 2 - sh\n${readFileSync(`/proc/${pid}/stat`, "utf8")}began 1.00\n`;
     writeFileSync(path, began);
     expect(reportFor(await opening, ID)).toEqual({ kind: "running", startedAtMs: 1 });
-    expect(bed.processes()).toEqual([pid]); // which ends with the test
+    expect(bed.processes()).toEqual([pid]); // it ends with the test
     writeFileSync(path, "");
     expect(reportFor(await open(), ID)).toMatchObject({ end: { kind: "vanished" } });
   });
 
-  test("a run whose files were removed goes on, is not run twice, and has vanished", async () => {
+  test("a run whose files were removed continues, is not run twice, and has vanished", async () => {
     const executor = await open();
     const marks = join(bed.directory, "marks");
     executor.start(aRequest(shell('echo x >>"$1"; sleep 1000', marks)));
@@ -157,7 +157,7 @@ describe("a far end that cannot be relied on", () => {
     expect((await bed.shell().exec(["cat", marks])).stdout).toBe("x\n");
   });
 
-  test("a machine without setsid: what cannot be run says so", async () => {
+  test("a machine without setsid: failed starts have a reason", async () => {
     const executor = await open();
     bed.shell().env = { PATH: "/nowhere" };
     executor.start(aRequest({ kind: "command", argv: ["/bin/true"] }));
@@ -185,7 +185,7 @@ describe("a far end that cannot be relied on", () => {
     expect(bed.processes()).toEqual([]);
   });
 
-  test("at a time limit the whole session ends, and a link that is gone changes nothing of it", async () => {
+  test("at a time limit the whole session ends, even if the link is gone", async () => {
     const executor = await open({ clock: realClock });
     executor.start(aRequest(shell("sleep 1000 & sleep 1000"), { timeLimitMs: 600 }));
     await eventually(() => bed.processes().length >= 3, { what: "its processes" });
@@ -195,7 +195,7 @@ describe("a far end that cannot be relied on", () => {
     expect((await endOfRun(next, ID)).end.kind).toBe("time-limit");
   });
 
-  test("what a command leaves behind ends with it", async () => {
+  test("remaining processes of a command end with it", async () => {
     const executor = await open();
     executor.start(aRequest(shell("sleep 1000 & exit 0")));
     await endOfRun(executor, ID);
@@ -220,7 +220,7 @@ describe("a far end that cannot be relied on", () => {
     expect(Buffer.concat(parts).equals(all)).toBe(true);
   });
 
-  test("output that grows too long is cut while the run goes on", async () => {
+  test("output beyond the limit is cut while the run continues", async () => {
     const executor = await open();
     const outputLimitBytes = 10_000;
     const work = shell("head -c 20000 /dev/zero; sleep 1000");
@@ -234,7 +234,7 @@ describe("a far end that cannot be relied on", () => {
     expect([text.length, truncated]).toEqual([outputLimitBytes, true]);
   });
 
-  test("outputs of runs that are known are kept within bounds", async () => {
+  test("outputs of runs with recorded ends are retained within limits", async () => {
     const bounds = { runsMax: 2, bytesMax: 1_000, ageMsMax: 1_000_000_000 };
     const executor = await open({ keptBounds: bounds });
     for (const jobId of [1, 2, 3, 4]) {
@@ -268,7 +268,7 @@ describe("a far end that cannot be relied on", () => {
     const third = await pwd(3, "ln -s /nowhere dangling");
     expect(third).not.toBe(first);
     expect([first, third]).not.toContain(await pwd(4, "true"));
-    // One that is not empty though it was told so, is emptied before it is used.
+    // A directory that is not empty, though reported so, is emptied before it is used.
     const spare = await pwd(5, "true");
     writeFileSync(join(spare.trimEnd(), "stray"), "");
     expect(await pwd(6, "true")).toBe(spare);
@@ -303,6 +303,6 @@ describe("a far end that cannot be relied on", () => {
   });
 });
 
-test("the time until a run is looked at is longer than that of a claim", () => {
+test("the poll interval of a run is longer than the time for a claim", () => {
   expect(limits.remoteSurveyMs).toBeGreaterThan(limits.claimTimeoutMs);
 });

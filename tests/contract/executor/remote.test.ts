@@ -4,12 +4,12 @@ import { describeProcesses, sampleProcesses } from "./process-behaviour.ts";
 import { makeRemoteBed, shells } from "./remote-bed.ts";
 
 for (const path of shells)
-  describe(`a far machine with ${path}`, () => {
+  describe(`a remote machine with ${path}`, () => {
     const makeBed = () => makeRemoteBed(path);
     describeExecutorContract("the remote executor", sampleProcesses, makeBed);
     describeProcesses({
       makeBed,
-      // Whatever the program there has in its environment is what it was given by others.
+      // The environment of the program there comes from its starter.
       open: (bed, env) => bed.open({ env: { ...env, BUSBAR_KEY: undefined } }),
       words: {
         missing: () => "the working directory cannot be entered",

@@ -19,7 +19,7 @@ const TICK_US = 10_000;
 function expectSpent(usage: Usage | undefined, launcher: string): void {
   expect(usage?.cpuUs).toBeGreaterThanOrEqual(BURNT_US - TICK_US);
   if (launcher === "spawn") {
-    expect(Object.keys(usage ?? {})).toEqual(["cpuUs"]); // a shell knows no more
+    expect(Object.keys(usage ?? {})).toEqual(["cpuUs"]); // a shell measures no more
     return;
   }
   expect(usage?.maxRssKib).toBeGreaterThanOrEqual(HELD_KIB);
@@ -30,7 +30,7 @@ function expectSpent(usage: Usage | undefined, launcher: string): void {
 describeLaunchers("what runs used", (launcher) => {
   const own = useProcessExecutor(launcher);
 
-  test("comes with the end, and stays with it in the next life of the agent", async () => {
+  test("comes with the end, and stays with it in the next process of the agent", async () => {
     own.executor.start(aRequest(SPENDER, { id: ID }));
     const { usage, end } = await endOfRun(own.executor, ID);
     expect(end).toEqual({ kind: "exited", exitCode: 3 });
@@ -40,7 +40,7 @@ describeLaunchers("what runs used", (launcher) => {
     expect((await endOfRun(own.executor, ID)).usage).toEqual(usage);
   });
 
-  test("is read from what the launcher left when no agent was there", async () => {
+  test("is read from the launcher's record when no agent was running", async () => {
     own.executor.start(aRequest(SPENDER, { id: ID }));
     await eventually(() => own.bed.isTaken("1.0.1"), { what: "the run to begin" });
     await own.bed.abandon(own.executor);

@@ -6,7 +6,7 @@ import { del, loadAll, put, withStore, type StoreContract } from "./store-data.t
 export function describeCommits(contract: StoreContract): void {
   describe(`${contract.name} store: commits`, () => {
     test(
-      "a committed batch is there after the data was opened again",
+      "a committed batch exists after the data was opened again",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 1, writes: [put("b", "2"), put("a", "1")] });
         await store.commit({ revision: 2, writes: [put("a", "3"), put("c", "4")] });
@@ -19,7 +19,7 @@ export function describeCommits(contract: StoreContract): void {
     );
 
     test(
-      "the largest id that was named is kept, whatever later batches name",
+      "the largest named id is retained, whatever later batches name",
       withStore(contract, async (store, reopen) => {
         expect(store.lastId()).toBe(0);
         await store.commit({ revision: 1, writes: [put("a", "1")], lastId: 7 });
@@ -74,7 +74,7 @@ export function describeCommits(contract: StoreContract): void {
     );
 
     test(
-      "any well-formed text comes back as it was, however long",
+      "any well-formed text comes back unchanged, however long",
       withStore(contract, async (store, reopen) => {
         const long = "é".repeat(limits.storePartCharsMax - 1);
         const writes = [
@@ -121,7 +121,7 @@ export function describeRevisions(contract: StoreContract): void {
     );
 
     test(
-      "a row of another batch's revision is refused, and nothing changes",
+      "a row with another batch's revision is rejected, and nothing changes",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 4, writes: [put("a", "1")] });
         for (const revision of [3, 4, 7]) {
@@ -133,7 +133,7 @@ export function describeRevisions(contract: StoreContract): void {
     );
 
     test(
-      "a batch that is not newer than the last one is refused and changes nothing",
+      "a batch that is not newer than the last one is rejected and changes nothing",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 5, writes: [put("a", "1")] });
         for (const revision of [5, 4, 0, -1]) {
@@ -141,7 +141,7 @@ export function describeRevisions(contract: StoreContract): void {
           await expect(refused).rejects.toMatchObject({ code: "conflict" });
         }
         expect(store.revision()).toBe(5);
-        await store.commit({ revision: 6, writes: [put("c", "3")] }); // refusals break nothing
+        await store.commit({ revision: 6, writes: [put("c", "3")] }); // rejections break nothing
         expect((await loadAll(await reopen())).map(({ key, value }) => key + value)).toEqual([
           "a1",
           "c3",
@@ -199,7 +199,7 @@ export function describeFailures(contract: StoreContract): void {
     }
 
     test(
-      "text that is not well-formed is refused, because it would not come back",
+      "text that is not well-formed is rejected, because it would not come back unchanged",
       withStore(contract, async (store) => {
         const bad = store.commit({ revision: 1, writes: [put("a", "half \ud83d")] });
         await expect(bad).rejects.toThrow("well-formed");

@@ -9,7 +9,7 @@ const TASK =
   '{"jobId":1,"index":0,"attempt":1,"state":{"kind":"succeeded","nodeId":"w1","startedAtMs":6,"endedAtMs":9}}';
 const GROUP = '{"id":"g","weight":2,"owner":""}';
 
-test("a data directory of the version before opens, and goes on beyond the revisions it has given out", () =>
+test("a data directory of the previous version opens, and continues beyond its issued revisions", () =>
   withDirectory(async (directory) => {
     const before = await openSqlite(directory);
     await before.commit({
@@ -28,7 +28,7 @@ test("a data directory of the version before opens, and goes on beyond the revis
     const { plane } = await aPlane({ store });
     try {
       const { operations } = plane;
-      // The job is one beyond its task, which has the last revision there is.
+      // The job is one beyond its task, which has the last revision.
       const { jobs, revision } = await operations.listJobs({}, {});
       expect(jobs).toMatchObject([{ id: "1", state: "succeeded", revision: 8 }]);
       expect(revision).toBeGreaterThanOrEqual(8);

@@ -41,7 +41,7 @@ export function describeLoad(contract: StoreContract): void {
     );
 
     test(
-      "keeps commits out until it has ended, also when the reader stops early",
+      "blocks commits until it has ended, also when the reader stops early",
       withStore(contract, async (store, reopen) => {
         const count = 10 * limits.storeChunkRowsMax;
         const writes = Array.from({ length: count }, (_, index) => put(`${index}`, "x"));
@@ -85,7 +85,7 @@ export function describeClose(contract: StoreContract): void {
     );
 
     test(
-      "refuses what comes after it was called, though it has not ended",
+      "rejects later calls, though it has not ended",
       withStore(contract, async (store) => {
         const closing = store.close();
         const late = store.commit({ revision: 1, writes: [] });

@@ -13,7 +13,7 @@ describeStoreContract({
   propertyRuns: 200,
 });
 
-describe("memory store: made to misbehave", () => {
+describe("memory store: simulated faults", () => {
   test("a commit is not durable before its hook has ended, and the next one waits for it", async () => {
     const disk = new MemoryDisk();
     const slow = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ describe("memory store: made to misbehave", () => {
     const next = createMemoryStore(disk);
     slow.resolve();
     await expect(lost).rejects.toMatchObject({ code: "unavailable" });
-    await store.close(); // does not free what it no longer holds
+    await store.close(); // does not free a disk that it no longer holds
     expect(() => createMemoryStore(disk)).toThrow("holds this memory");
     expect(await loadAll(next)).toEqual([{ key: "a", value: "1", revision: 1 }]);
     await next.close();

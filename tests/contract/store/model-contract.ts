@@ -4,7 +4,7 @@ import type { RowWrite, Store, StoredRow } from "../../../src/ports/store.ts";
 import { loadAll, withStore, type StoreContract } from "./store-data.ts";
 
 export function describeAnyUse(contract: StoreContract): void {
-  test(`${contract.name} store: any batches, and openings at any point, leave what a map would hold`, async () => {
+  test(`${contract.name} store: any batches, and openings at any point, leave the same rows as a map`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         await withStore(contract, (store, reopen) => compareWithMap(store, reopen, sequence))();

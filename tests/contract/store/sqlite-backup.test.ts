@@ -37,7 +37,7 @@ async function* cut(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array
 }
 
 describe("sqlite store: backup", () => {
-  test("commits go on beside it, and the copy is whole and has all that was there before", () =>
+  test("commits continue meanwhile, and the copy is complete and has everything from before", () =>
     withDirectory(async (data) => {
       const file = `${data}-backup`;
       let commits = 0;
@@ -77,7 +77,7 @@ describe("sqlite store: backup", () => {
       db.close();
     }));
 
-  test("one of an older version is restored, one of a newer version refused", () =>
+  test("one of an older version is restored, one of a newer version rejected", () =>
     withDirectory(async (data) => {
       const file = `${data}-backup`;
       await withSqlite(data, async (store) => {
@@ -89,7 +89,7 @@ describe("sqlite store: backup", () => {
       const restore = () => restoreBackup({ file, directory: `${data}-new`, replaces: data });
       expect(restore).toThrow(`schema version ${migrations.length + 1}, this busbar knows`);
       expect(existsSync(`${data}-new`)).toBe(false);
-      const db = new DatabaseSync(file); // how the first version kept rows
+      const db = new DatabaseSync(file); // how the first version stored rows
       db.exec(`
         CREATE TABLE old (
           key TEXT PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL, crc INTEGER NOT NULL
@@ -120,19 +120,19 @@ describe("sqlite store: backup", () => {
       expect(existsSync(`${data}-backup`)).toBe(false);
     }));
 
-  test("a file that is there is not replaced, and what a killed server left is removed", () =>
+  test("an existing file is not replaced, and leftovers of a killed server are removed", () =>
     withDirectory(async (data) => {
       const file = `${data}-backup`;
       writeFileSync(file, "mine");
       await withSqlite(data, async (store) => {
-        await expect(saveBackup(file, store.backup())).rejects.toThrow("is there already");
+        await expect(saveBackup(file, store.backup())).rejects.toThrow("already exists");
       });
       writeFileSync(join(data, "busbar.backup-1"), "half of it");
       await withSqlite(data, loadAll);
       expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.record"]);
     }));
 
-  test("a store in memory says that there is nothing to back up", () => {
+  test("a store in memory reports that there is nothing to back up", () => {
     expect(() => createMemoryStore().backup()).toThrow("in memory");
   });
 });

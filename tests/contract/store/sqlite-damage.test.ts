@@ -29,7 +29,7 @@ function editWith(sql: string): (file: string) => Promise<void> {
   };
 }
 
-/** Flips one bit of a byte within the text, which must stand in the file once. */
+/** Flips one bit of a byte within the text, which must occur in the file once. */
 function flipIn(text: string): (file: string) => Promise<void> {
   return async (file) => {
     const bytes = await readFile(file);
@@ -125,7 +125,7 @@ const damages: readonly Damage[] = [
 
 describe("sqlite store: damaged data", () => {
   for (const { what, damage, says } of damages) {
-    test(`${what} is noticed, naming the file and what to do`, () =>
+    test(`${what} is detected; the error names the file and what to do`, () =>
       withDirectory(async (data) => {
         await fill(data);
         await damage(fileOf(data));
@@ -139,7 +139,7 @@ describe("sqlite store: damaged data", () => {
       }));
   }
 
-  test("a row that fell back to an older state is noticed", () =>
+  test("a row in an older state is detected", () =>
     withDirectory(async (data) => {
       await fill(data);
       const db = new DatabaseSync(fileOf(data));
@@ -176,13 +176,13 @@ describe("sqlite store: damaged data", () => {
       await store.close();
       await rm(fileOf(data));
       await copyFile(`${data}-kept`, `${fileOf(data)}-wal`);
-      await expect(openSqlite(data)).rejects.toThrow("its log (busbar.db-wal) is still there");
+      await expect(openSqlite(data)).rejects.toThrow("its log (busbar.db-wal) exists");
       expect(existsSync(fileOf(data))).toBe(false);
     }));
 });
 
 describe("sqlite store: schema versions", () => {
-  test("an older database is brought to the newest version when it is opened", () =>
+  test("an older database is migrated to the newest version when it is opened", () =>
     withDirectory(async (data) => {
       await withSqlite(data, loadAll);
       // Version 0 is how every database begins: ours, and without tables.
@@ -191,7 +191,7 @@ describe("sqlite store: schema versions", () => {
       expect(await withSqlite(data, loadAll)).toEqual([{ key: "a", value: "1", revision: 1 }]);
     }));
 
-  test("a newer database is refused, naming both versions", () =>
+  test("a newer database is refused; the error names both versions", () =>
     withDirectory(async (data) => {
       await withSqlite(data, loadAll);
       const db = new DatabaseSync(fileOf(data));
@@ -233,7 +233,7 @@ describe("sqlite store: schema versions", () => {
   ];
   const columns = (db: DatabaseSync): number => db.prepare("SELECT * FROM notes").columns().length;
 
-  test("only the steps that are missing run, and rows survive them", () => {
+  test("only the missing steps run, and rows survive them", () => {
     const db = new DatabaseSync(":memory:");
     migrate(db, "test", earlier);
     migrate(db, "test", [...earlier, addColumn]);
@@ -252,7 +252,7 @@ describe("sqlite store: schema versions", () => {
     };
     expect(() => migrate(db, "test", [...earlier, addColumn, fail])).toThrow("step failed");
     expect(columns(db)).toBe(1);
-    migrate(db, "test", [...earlier, addColumn]); // works only if the version did not move
+    migrate(db, "test", [...earlier, addColumn]); // works only if the version did not change
     expect(columns(db)).toBe(2);
     db.close();
   });

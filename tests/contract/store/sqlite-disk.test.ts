@@ -11,7 +11,7 @@ const mount = (...args: readonly string[]): void => {
   execFileSync("mount", args, { stdio: "ignore" });
 };
 
-/** Runs with a file system of its own, small enough to fill. */
+/** Runs with its own file system, small enough to fill. */
 async function withDisk(run: (path: string) => Promise<void>): Promise<void> {
   const path = mkdtempSync(join(tmpdir(), "busbar-disk-"));
   try {
@@ -63,16 +63,16 @@ describe.skipIf(!canMount)(`sqlite store: a disk that refuses${skipped}`, () => 
       });
     }));
 
-  test("a disk without room for a new database is refused, saying what to do", () =>
+  test("a disk too full for a new database is refused, with what to do", () =>
     withDisk(async (path) => {
       await expect(writeFile(join(path, "big"), new Uint8Array(4 * 1024 * 1024))).rejects.toThrow();
       await expect(openSqlite(join(path, "data"))).rejects.toMatchObject({
         code: "unavailable",
-        message: expect.stringContaining("make room on the disk"),
+        message: expect.stringContaining("is full"),
       });
     }));
 
-  test("a read-only directory is refused, saying what to do, with and without data in it", () =>
+  test("a read-only directory is refused, with what to do, with and without data in it", () =>
     withDisk(async (path) => {
       const data = join(path, "data");
       await withSqlite(data, (store) => store.commit({ revision: 1, writes: [put("a", "1")] }));
@@ -80,7 +80,7 @@ describe.skipIf(!canMount)(`sqlite store: a disk that refuses${skipped}`, () => 
       for (const directory of [data, join(path, "new")]) {
         await expect(openSqlite(directory)).rejects.toMatchObject({
           code: "unavailable",
-          message: expect.stringContaining(`${directory} writable`),
+          message: expect.stringContaining(`${directory} is not writable`),
         });
       }
     }));

@@ -12,7 +12,7 @@ import { loadAll } from "./store-data.ts";
 const KILL_ROUNDS = 5;
 
 describe("sqlite store: several processes", () => {
-  test("a second process is refused by name, and may open when the first was killed", () =>
+  test("a second process is refused, with the name of the first, and may open when the first was killed", () =>
     withDirectory(async (data) => {
       const holder = new StoreChild("hold", data);
       try {
@@ -44,7 +44,7 @@ describe("sqlite store: several processes", () => {
       expect(child.lines).toEqual(["1"]);
     }));
 
-  test("kill -9 at any moment loses nothing that was acknowledged, and leaves no batch in part", () =>
+  test("kill -9 at any moment loses nothing acknowledged, and leaves no partial batch", () =>
     withDirectory(async (data) => {
       for (let round = 1; round <= KILL_ROUNDS; round += 1) {
         const child = new StoreChild("commit", data);
@@ -59,7 +59,7 @@ describe("sqlite store: several processes", () => {
     }));
 });
 
-/** What the child leaves after its last revision: two whole batches, and the shared row. */
+/** The child's rows after its last revision: two whole batches, and the shared row. */
 function wholeBatches(store: Store): StoredRow[] {
   const last = store.revision();
   const rows: StoredRow[] = [{ key: "last", value: `${last}`, revision: last }];

@@ -17,7 +17,7 @@ const FLIPS = 60; // in each of the files
 
 const at = (data: string, name: string): string => join(data, name);
 
-/** As kill -9 leaves it: all of it was acknowledged, and most is in the log. */
+/** As kill -9 leaves it: everything was acknowledged, and most is in the log. */
 async function fillAndKill(data: string): Promise<number> {
   const live = `${data}-live`;
   await withSqlite(live, async (store) => {
@@ -82,7 +82,7 @@ describe("sqlite store: a database older than its record", () => {
       }));
   }
 
-  test("an old copy of the database is missed", () =>
+  test("an old copy of the database is detected", () =>
     withDirectory(async (data) => {
       await withSqlite(data, (store) => store.commit({ revision: 1, writes: [put("a", "1")] }));
       await cp(at(data, "busbar.db"), at(data, "old"));
@@ -114,7 +114,7 @@ describe("sqlite store: a database older than its record", () => {
 const lastFrame = (log: string): number => statSync(log).size - 100;
 
 describe("sqlite store: its record", () => {
-  test("a database from before there were records gets one, and is refused without it later", () =>
+  test("a database from before records gets one, and is refused without it later", () =>
     withDirectory(async (data) => {
       await withSqlite(data, (store) => store.commit({ revision: 1, writes: [put("a", "1")] }));
       await rm(at(data, "busbar.record"));
@@ -125,11 +125,11 @@ describe("sqlite store: its record", () => {
       await rm(at(data, "busbar.record"));
       expect(await refused(data)).toMatchObject({
         code: "internal",
-        message: expect.stringMatching(/busbar\.record is damaged: it is gone/),
+        message: expect.stringMatching(/busbar\.record is damaged: it is missing/),
       });
     }));
 
-  test("a record without any good slot is refused, one with some is not", () =>
+  test("a record without any intact slot is refused, one with some is not", () =>
     withDirectory(async (data) => {
       await fillAndKill(data);
       const record = at(data, "busbar.record");
@@ -157,7 +157,7 @@ describe("sqlite store: its record", () => {
       await open(data);
       await rm(at(data, "busbar.db"));
       expect(await refused(data)).toMatchObject({
-        message: expect.stringContaining("its record (busbar.record) is still there"),
+        message: expect.stringContaining("its record (busbar.record) exists"),
       });
     }));
 
@@ -195,7 +195,7 @@ function readHere(data: string): unknown {
   }
 }
 
-/** Harmless bytes there are: free space, frames that were moved. Nothing in between may happen. */
+/** Some bytes are harmless: free space, moved frames. Nothing in between may happen. */
 describe("sqlite store: any flipped byte", () => {
   for (const how of ["kill -9", "a clean stop"]) {
     test(`after ${how} it is refused, or nothing is missing`, { timeout: 240_000 }, () =>

@@ -20,7 +20,7 @@ import { loadAll, put } from "./store-data.ts";
 const LAST = 20;
 const group = (name: string): string => JSON.stringify({ id: name, weight: 1 });
 
-/** As kill -9 leaves it; rows are of groups, which need no others. */
+/** As kill -9 leaves it; the rows are groups, which need no others. */
 async function fill(data: string): Promise<void> {
   const live = `${data}-live`;
   await withSqlite(live, async (store) => {
@@ -74,7 +74,7 @@ describe("recover", () => {
       });
     }));
 
-  test("a database whose log was moved into it is whole without the log", () =>
+  test("a database whose log was moved into it is complete without the log", () =>
     withDirectory(async (data) => {
       await fill(data);
       const copy = `${data}-log`;
@@ -90,7 +90,7 @@ describe("recover", () => {
       expect(await withSqlite(data, loadAll)).toHaveLength(LAST + 1);
     }));
 
-  test("rows that are damaged are named, and left out; tasks go with their job", () =>
+  test("damaged rows are named, and left out; tasks are removed with their job", () =>
     withDirectory(async (data) => {
       await withSqlite(data, async (store) => {
         const writes = [
@@ -125,7 +125,7 @@ describe("recover", () => {
       expect(await withSqlite(data, loadAll)).toHaveLength(LAST + 1);
     }));
 
-  test("data that a server holds is left alone", () =>
+  test("data that a server holds is not touched", () =>
     withDirectory((data) =>
       withSqlite(data, () => {
         const look = (): unknown => recoverData({ directory: data, acceptsLoss: true });
@@ -136,7 +136,7 @@ describe("recover", () => {
 });
 
 describe("restore", () => {
-  test("makes a directory of a backup, and goes on beyond what the old one gave out", () =>
+  test("makes a directory from a backup, and continues beyond the ids that the old one issued", () =>
     withDirectory(async (data) => {
       await fill(data);
       await withSqlite(data, loadAll);
@@ -155,7 +155,7 @@ describe("restore", () => {
       expect(again).toThrow("is not empty");
     }));
 
-  test("a damaged backup is refused, and leaves no database behind", () =>
+  test("a damaged backup is rejected, and leaves no database behind", () =>
     withDirectory(async (data) => {
       await fill(data);
       await withSqlite(data, loadAll);

@@ -11,7 +11,7 @@ import { createSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { StoreData } from "./store-data.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
 
-/** What a child writes with each revision; see store-child.ts. */
+/** The rows that a child writes with each revision; see store-child.ts. */
 export const ROWS_PER_BATCH = 20;
 
 export const openSqlite = (directory: string): Promise<Store> =>
@@ -48,7 +48,7 @@ export async function withSqlite<T>(
   }
 }
 
-/** A process of its own that opens the store and does as its role says; see store-child.ts. */
+/** A separate process that opens the store and follows its role; see store-child.ts. */
 export class StoreChild {
   readonly #process: ChildProcessByStdio<null, Readable, Readable>;
   readonly #ended: Promise<unknown[]>;
@@ -84,7 +84,7 @@ export class StoreChild {
     }
   }
 
-  /** Resolves when the process is gone and all that it printed was read. */
+  /** Resolves when the process has ended and all its output was read. */
   async ended(): Promise<number | null> {
     await this.#ended;
     return this.#process.exitCode;

@@ -16,7 +16,7 @@ import { silentLogger } from "../../../src/testing/silent-logger.ts";
 describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
 
 describe("sqlite store: its files", () => {
-  test("the directory is made for this user alone, and a closed store leaves the database and its record", () =>
+  test("the directory is accessible for this user only, and a closed store leaves the database and its record", () =>
     withDirectory(async (data) => {
       await withSqlite(data, async (store) => {
         await store.commit({ revision: 1, writes: [put("a", "1")] });
@@ -30,7 +30,7 @@ describe("sqlite store: its files", () => {
       expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.record"]);
     }));
 
-  test("a file where the directory should be is refused, saying so", () =>
+  test("a file in place of the directory is refused, with the reason", () =>
     withDirectory(async (data) => {
       await writeFile(data, "in the way");
       for (const directory of [data, join(data, "deeper")]) {
@@ -42,7 +42,7 @@ describe("sqlite store: its files", () => {
       }
     }));
 
-  test("a directory where the file should be is refused, saying so", () =>
+  test("a directory in place of the file is refused, with the reason", () =>
     withDirectory(async (data) => {
       await mkdir(join(data, "busbar.db"), { recursive: true });
       await expect(withSqlite(data, loadAll)).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe("sqlite store: its files", () => {
     }));
 
   for (const name of ["busbar.db", "busbar.db-wal", "busbar.record", "busbar.pid"]) {
-    test(`a pipe in place of ${name} is refused, and not waited for`, () =>
+    test(`a pipe in place of ${name} is refused, and does not block`, () =>
       withDirectory(async (data) => {
         await mkdir(data);
         execFileSync("mkfifo", [join(data, name)]);
@@ -63,10 +63,10 @@ describe("sqlite store: its files", () => {
       }));
   }
 
-  test("a directory that cannot be is refused", async () => {
+  test("an impossible directory is refused", async () => {
     await expect(openSqlite("/proc/busbar")).rejects.toMatchObject({
       code: "invalid_argument",
-      message: expect.stringContaining("there can be no directory /proc/busbar"),
+      message: expect.stringContaining("cannot create the directory /proc/busbar"),
     });
   });
 
@@ -82,6 +82,19 @@ describe("sqlite store: its files", () => {
         }
         const log = statSync(join(data, "busbar.db-wal")).size;
         expect(log).toBeLessThan(limits.storeWalBytesMax + 3 * perBatch);
+      });
+    }));
+
+  test("small batches write over the file of the log instead of lengthening it", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        const value = "x".repeat(limits.storeWalIdleBytes / 64);
+        const total = 4 * 64;
+        for (let revision = 1; revision <= total; revision += 1) {
+          await store.commit({ revision, writes: [put(`${revision % 8}`, value)] });
+        }
+        const log = statSync(join(data, "busbar.db-wal")).size;
+        expect(log).toBeLessThan(1.5 * limits.storeWalIdleBytes);
       });
     }));
 
@@ -162,7 +175,7 @@ describe("sqlite store: its thread", () => {
       expect(rows).toEqual([{ key: "a", value: "1", revision: 1 }]);
     }));
 
-  test("a reader that does not read keeps the thread from reading on", async () => {
+  test("a reader that does not read stops the thread from reading on", async () => {
     let chunks = 0;
     let isClosed = false;
     function* readRows(): Generator<PackedRows> {
@@ -174,7 +187,11 @@ describe("sqlite store: its thread", () => {
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
     const commit = (): Promise<void> => Promise.resolve();
-    const numbers = { revision: () => 0, lastId: () => 0, logBytes: () => 0 };
+    const numbers = {
+      revision: () => 0,
+      lastId: () => 0,
+      log: () => ({ bytes: 0, longestBytes: 0 }),
+    };
     const rest = {
       file: "",
       warning: undefined,
@@ -195,12 +212,16 @@ describe("sqlite store: its thread", () => {
     port2.close();
   });
 
-  test("gives memory back once when nothing is asked of it for a while", async () => {
+  test("returns memory once after a while without messages", async () => {
     let shrinks = 0;
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
     const commit = (): Promise<void> => Promise.resolve();
-    const numbers = { revision: () => 0, lastId: () => 0, logBytes: () => 0 };
+    const numbers = {
+      revision: () => 0,
+      lastId: () => 0,
+      log: () => ({ bytes: 0, longestBytes: 0 }),
+    };
     new StoreThread(port1, {
       file: "",
       warning: undefined,

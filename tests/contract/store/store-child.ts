@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { invariant } from "../../../src/lib/invariant.ts";
 import { openSqlite, ROWS_PER_BATCH } from "./sqlite-support.ts";
 
-// A process that opens a store and does as its role says:
+// A process that opens a store and follows its role:
 //   hold    prints "open" and waits to be killed
 //   commit  commits batches, several at once, and prints each revision as it is acknowledged
 //   finish  commits once, closes, and must then end by itself
@@ -13,7 +13,7 @@ invariant(directory !== undefined, "usage: store-child <role> <directory>");
 const IN_FLIGHT = 3;
 const store = await openSqlite(directory);
 
-/** Writes its own rows, deletes those of two batches ago, and renews a shared one. */
+/** Writes its own rows, deletes those of two batches ago, and rewrites a shared one. */
 async function commit(revision: number): Promise<void> {
   const writes = Array.from({ length: ROWS_PER_BATCH }, (_, index) => [
     { key: `${revision}/${index}`, value: `${revision}`.repeat(50) },

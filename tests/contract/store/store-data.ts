@@ -22,7 +22,7 @@ export async function loadAll(store: Store): Promise<StoredRow[]> {
   return rows;
 }
 
-/** A test over data of its own, which is removed afterwards. */
+/** A test over its own data, which is removed afterwards. */
 export function withData(
   { createData }: StoreContract,
   run: (data: StoreData) => Promise<void>,
@@ -37,7 +37,7 @@ export function withData(
   };
 }
 
-/** The same with a store open; `reopen` closes it and opens the data again. */
+/** The same with an open store; `reopen` closes it and opens the data again. */
 export function withStore(
   contract: StoreContract,
   run: (store: Store, reopen: () => Promise<Store>) => Promise<void>,

@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () =
   const order = (): string[] =>
     readFileSync(site.path("order"), "utf8").split("\n").filter(Boolean);
 
-  test("registers what Slurm has, runs jobs there, and tells how it does", async () => {
+  test("registers Slurm's nodes, runs jobs there, and reports its state", async () => {
     await site.startServer();
     await site.speakFor("blue", OVER_SLURM, "--refresh", "1s");
     type Shown = { readonly state: { readonly key: string; readonly value: unknown }[] };
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () =
     expect((await site.run("logs", failed)).stdout).toBe(`${failed} blue slurm\n`);
   });
 
-  test("takes what fits now, and a cancelled job is ended below", async () => {
+  test("accepts what fits now, and a cancelled job is ended below", async () => {
     await site.startServer();
     await site.speakFor("blue", OVER_SLURM);
     const array = ["--cluster", "blue", "--cpu", "4", "--array", "0-5"];
@@ -71,7 +71,7 @@ describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () =
     });
   });
 
-  test("a queue below: more is taken than fits, and Slurm orders it", async () => {
+  test("a queue below: more is accepted than fits, and Slurm orders it", async () => {
     await site.startServer();
     await site.speakFor("blue", OVER_SLURM, "--take", "queue=3");
     const array = ["--cluster", "blue", "--cpu", "8", "--array", "0-9"];
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () =
       what: "two jobs to run in Slurm and three to wait",
       timeoutMs: 60_000,
     });
-    // Slurm's own reason, where tasks and the job are shown.
+    // Slurm's own reason, in the views of tasks and the job.
     const isTold = async (): Promise<boolean> => {
       const said = await Promise.all([site.run("tasks", id), site.run("explain", id)]);
       return said.every(({ stdout }) => /waits? in slurm: (Resources|Priority)/.test(stdout));
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)("the agent of a real Slurm cluster", () =
     await site.jobIs(id, "succeeded");
   });
 
-  /** A cluster is registered, a command is sent to it, then the jobspec. */
+  /** A cluster is registered, a command is submitted to it, then the jobspec. */
   async function walk(installing: string): Promise<string> {
     const file = `"${site.path("order")}"`;
     const install = `echo "$*" >>${file}; ${installing}; echo installed >>${file}`;

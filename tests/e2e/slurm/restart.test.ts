@@ -14,7 +14,7 @@ import { startSlurm } from "../../support/slurm.ts";
 
 const HOST = fileURLToPath(new URL("../../support/slurm-host.ts", import.meta.url));
 
-/** One alone, an array of three, and a jobspec of two steps: four submissions, in this order. */
+/** A single one, an array of three, and a jobspec of two steps: four submissions, in this order. */
 function requestsOf(ledger: string): readonly RunRequest[] {
   const line = (text: string): string => `echo ${text} >>${ledger}`;
   const script = (text: string) => ({ kind: "script", text }) as const;
@@ -93,7 +93,7 @@ describe("an agent that is killed over Slurm", () => {
       const want = ["alone", "array-0", "array-1", "array-2", "first", "second"];
       expect(lines.toSorted()).toEqual(want);
       expect(lines.indexOf("second")).toBeGreaterThan(lines.indexOf("first"));
-      // Others run on the same Slurm: nothing of theirs is cancelled.
+      // Others use the same Slurm: none of their jobs is cancelled.
       rmSync(bed.directory, { recursive: true, force: true, maxRetries: 10 });
     });
   }

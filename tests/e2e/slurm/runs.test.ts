@@ -26,8 +26,7 @@ describe("runs on a real Slurm", () => {
   let count = 0;
 
   beforeAll(async () => {
-    // It drops ended jobs after two seconds, and kills processes that ignore TERM after five minutes: no
-    // test waits for that.
+    // It drops ended jobs after two seconds, and kills processes that ignore TERM after five minutes: no test waits for that.
     slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=300"] });
   });
   afterAll(async () => {
@@ -84,7 +83,7 @@ describe("runs on a real Slurm", () => {
     expect((await run(dotted, { env: { "with.dot": "g,h" } })).stdout).toBe("g,h\n");
   });
 
-  test("what cannot be run says why", async () => {
+  test("failed starts have a reason", async () => {
     const { end } = await run({ kind: "command", argv: ["no-such-program"] });
     const message = "program not found: no-such-program";
     expect(end).toEqual({ kind: "could-not-start", message });
@@ -117,7 +116,7 @@ describe("runs on a real Slurm", () => {
     }
   });
 
-  test("a stopped run gets TERM, and KILL when it does not mind", async () => {
+  test("a stopped run gets TERM, and KILL when it ignores that", async () => {
     const heeding = start(script('trap "echo bye; exit 0" TERM; echo hi; sleep 100 & wait'));
     const deaf = start(script('trap "" TERM; while :; do sleep 1; done'), { killGraceMs: 500 });
     await eventually(isRunning(heeding), { what: "it to run" });
@@ -147,7 +146,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     });
   });
 
-  test("processes in sessions of their own, and such without a parent, are killed too", async () => {
+  test("processes in their own sessions, and those without a parent, are killed too", async () => {
     const deaf = "trap '' TERM HUP; while :; do sleep 1; done";
     const text = `(setsid sh -c "${deaf}" ${bed.directory}/runs/ &); echo hi; ${deaf}`;
     const id = start(script(text), { killGraceMs: 500 });
@@ -158,7 +157,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     await allGo();
   });
 
-  test("a Slurm that has lost its jobs: none runs twice, each is reported as it ended", async () => {
+  test("a Slurm that has lost its jobs: none runs twice, each end is reported correctly", async () => {
     const id = start(script("echo hi; sleep 8; exit 5"));
     const deaf = start(script("trap '' TERM; echo hi; while :; do sleep 1; done"));
     for (const each of [id, deaf]) {
@@ -178,7 +177,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
 
   /** Processes of scripts below the directory: a stopped run leaves none. */
   const commandsIn = (directory: string): string[] =>
-    // What is left of a wrapper whose command has ended goes within a second.
+    // The rest of a wrapper whose command has ended exits within a second.
     processesIn(directory).filter((line) => !line.trimEnd().endsWith("/wrapper"));
   const allGo = (): Promise<unknown> =>
     eventually(() => processesIn(bed.directory).length === 0, { what: "the last wrapper to go" });
@@ -200,7 +199,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     return Buffer.from(part.data).toString();
   };
 
-  test("a run in Slurm's queue can be stopped, and never began", async () => {
+  test("a run in Slurm's queue can be stopped, and never begins", async () => {
     const needs = { cpu: 64_000 };
     await eventually(isRunning(start(script("sleep 100"), { needs })), { what: "one to run" });
     const id = start(script("true"), { needs });
@@ -222,7 +221,7 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
     count += 1;
   });
 
-  test("a job that another user cancels is no success and no loss", async () => {
+  test("a job that another user cancels counts neither as success nor as loss", async () => {
     const id = start(script("sleep 100"));
     await eventually(isRunning(id), { what: "it to run" });
     slurm.run("scancel", jobId());
@@ -278,7 +277,7 @@ tasks:
       expect(stderr).toBe("0\n1\n2\n");
     });
 
-    test("ends as the task that failed; what depends on it never begins", async () => {
+    test("ends like the task that failed; its dependents never begin", async () => {
       const { end, stdout } = await run(jobspec("echo broken; exit 6"));
       expect(end).toEqual(exited(6));
       expect(stdout).toBe("== build\nbroken\n");

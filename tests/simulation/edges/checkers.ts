@@ -31,14 +31,14 @@ function demand(checker: EdgeChecker, holds: boolean, message: () => string): vo
   if (!holds) throw new Broken(checker, message());
 }
 
-/** What the edges know that the rows do not: how much each run really used. */
+/** Data of the edges that the rows do not have: the real usage of each run. */
 export interface Witness {
   usedBy(task: Task): number;
-  /** How many shares it has ever said that it takes at once. */
+  /** The numbers of shares that it has ever reported to accept at once. */
   mayTake(node: string): number;
 }
 
-/** Recomputed from rows and from what edges did: nothing that the core keeps is believed. */
+/** Recomputed from rows and from the edges' work: independent of the core's own data. */
 export function checkEdges(state: State, witness: Witness): void {
   const working = new Map<string, string[]>();
   for (const record of allJobs(state)) {
@@ -84,7 +84,7 @@ function checkJob(record: JobRecord, witness: Witness): void {
   demand("shares-add-up", isDone, () => `job ${job.id} is ${progress.state}, all is done`);
 }
 
-/** By its own rule, beside the core's. */
+/** By its own rule, independent of the core's. */
 function ownDone(task: Task): number {
   const { share = 0, state, progress } = task;
   if (state.kind === "succeeded") return share;

@@ -12,7 +12,7 @@ import type { EdgeOutcome } from "./simulate-edges.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const SEEDS = 12;
 
-/** Every name, by type: a new checker does not compile until it stands here. */
+/** Every name, by type: a new checker does not compile until it is listed here. */
 const CHECKERS: Readonly<Record<EdgeChecker, true>> = {
   "shares-add-up": true,
   "one-share-an-edge": true,
@@ -43,7 +43,7 @@ function taskOf({ caughtBy, edits }: EdgeMutant): EdgeTask {
 const outcomesOf = (task: EdgeTask): Promise<EdgeOutcome[]> =>
   new Promise((resolve, reject) => {
     const outcomes: EdgeOutcome[] = [];
-    // Nothing of the parent's options: a test runner's loader must not change what is simulated.
+    // Without the parent's options: a test runner's loader must not change the simulation.
     const worker = new Worker(new URL("edge-worker.ts", import.meta.url), {
       workerData: task,
       execArgv: [],

@@ -5,7 +5,7 @@ import type { EdgeChecker } from "./checkers.ts";
 /** Breaks one promise about shares on purpose. */
 export interface EdgeMutant {
   readonly name: string;
-  /** What is broken, in words. */
+  /** A description of the fault. */
   readonly what: string;
   readonly caughtBy: EdgeChecker;
   readonly edits: readonly Edit[];
@@ -24,7 +24,7 @@ const CODEC = "core/state/jobs/task-codec.ts";
 
 const wholeJob = swap(
   CHOOSE,
-  "sharesAsked",
+  "energyToSplit",
   "(terms?.wattSeconds ?? 0) - (progress.energy?.placed ?? 0)",
   "terms?.wattSeconds ?? 0",
 );
@@ -46,7 +46,7 @@ export const EDGE_MUTANTS: readonly EdgeMutant[] = [
   mutant(
     "failed-is-done",
     "shares-add-up",
-    "what a command that failed had told counts",
+    "energy that a failed command reported counts as done",
     swap(TASK, "doneOf", "isOwnFailure(state.failure)", "false"),
   ),
   mutant(
@@ -56,27 +56,27 @@ export const EDGE_MUTANTS: readonly EdgeMutant[] = [
     swap(
       POWER,
       "withPower",
-      "return { ...told, [SHARE_PLACE]: 1, ...(power.isBare === true ? { [BARE_PLACE]: 1 } : {}) };",
-      "return { ...told, [SHARE_PLACE]: 2, [BARE_PLACE]: 2 };",
+      "return { ...reported, [SHARE_RESOURCE]: 1, ...(power.isBare === true ? { [BARE_SHARE_RESOURCE]: 1 } : {}) };",
+      "return { ...reported, [SHARE_RESOURCE]: 2, [BARE_SHARE_RESOURCE]: 2 };",
     ),
   ),
   mutant(
     "one-more-for-a-site",
     "one-share-an-edge",
-    "a site has a place more than it told",
+    "a site gets one share more than it reported",
     swap(POWER, "withPower", "power.site.shares", "power.site.shares + 1"),
   ),
   mutant(
     "placed-again",
     "no-energy-twice",
-    "planner and judge forget what is in shares already",
+    "planner and verification ignore the energy that shares have already",
     wholeJob,
     swap(VERIFY, "verifySplit", "!(asked <= left)", "false"),
   ),
   mutant(
     "placed-again-judged",
     "core-stays-sound",
-    "the planner forgets what is in shares already, and the judge does not",
+    "the planner ignores the energy that shares have already, and the verification does not",
     wholeJob,
   ),
   mutant(

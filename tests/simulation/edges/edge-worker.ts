@@ -3,11 +3,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { EdgeChecker } from "./checkers.ts";
 import type { EdgeSimulation } from "./simulate-edges.ts";
 
-/** Simulates with modules that are broken on purpose, until this checker sees it. */
+/** Simulates with modules that are broken on purpose, until this checker detects it. */
 export interface EdgeTask {
   readonly runs: readonly EdgeSimulation[];
   readonly caughtBy: EdgeChecker;
-  /** By file ("src/core/..."): the text that is loaded in place of the file's. */
+  /** By file ("src/core/..."): the text that is loaded instead of the file's. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
@@ -19,7 +19,7 @@ registerHooks({
     return source === undefined ? loaded : { ...loaded, source };
   },
 });
-// Only now, so that what it imports is changed.
+// Imported only now, so that its imports are changed.
 const { simulateEdges } = await import("./simulate-edges.ts");
 for (const run of runs) {
   const outcome = simulateEdges(run);

@@ -4,7 +4,7 @@ import type { RunRef } from "../../../src/core/state/command.ts";
 
 const WATTS = [0, 5, 10, 22, 37] as const;
 
-/** A run as the edge knows it; what it used is the truth that rows are compared with. */
+/** A run as the edge knows it; its real usage is the truth that rows are compared with. */
 export interface EdgeRun {
   readonly ref: RunRef;
   readonly wattSeconds: number;
@@ -12,17 +12,17 @@ export interface EdgeRun {
   isStopped: boolean;
 }
 
-/** An edge of the simulation: its power, its link, and the one share it works at. A site works at several. */
+/** An edge of the simulation: its power, its link, and the one share it works on. A site works on several. */
 export class SimulatedEdge {
   readonly name: string;
   readonly isSite: boolean;
   watts = 10;
-  /** That it takes at once, as it told last. */
+  /** The number of shares that it accepts at once, as last reported. */
   sharesMax = 1;
   isLinked = false;
   session = 0;
   bootId = 1;
-  /** What it works at, or has done and not been able to report. */
+  /** Its active work, or finished work that it could not report. */
   runs: readonly EdgeRun[] = [];
 
   constructor(name: string, isSite: boolean) {
@@ -32,7 +32,7 @@ export class SimulatedEdge {
 
   draw(numbers: SeededNumbers): void {
     this.watts = WATTS[Math.floor(numbers.fraction() * WATTS.length)] ?? 0;
-    // It may take fewer than it has.
+    // It may accept fewer than it has.
     if (this.isSite) this.sharesMax = 1 + Math.floor(numbers.fraction() * 4);
   }
 

@@ -22,7 +22,7 @@ export interface EdgeSimulation {
   readonly seed: number;
   readonly edges: number;
   readonly jobs: number;
-  /** Of faults; afterwards everything heals. */
+  /** The duration of faults; afterwards everything heals. */
   readonly steps: number;
 }
 
@@ -36,7 +36,7 @@ export interface EdgeOutcome {
 const STEP_SECONDS = 5;
 const SPLITS = ["earliest", "fewest", "spread"] as const;
 
-/** Edges that lose power and links, driven straight on the core, from a seed. */
+/** Edges that lose power and links, driven directly on the core, from a seed. */
 export function simulateEdges(options: EdgeSimulation): EdgeOutcome {
   const simulation = new Edges(options);
   let failure: EdgeOutcome["failure"];
@@ -65,7 +65,7 @@ class Edges {
     this.#options = options;
     this.#numbers = new SeededNumbers(options.seed);
     this.#edges = Array.from({ length: options.edges }, (_, at) => {
-      return new SimulatedEdge(`e${at}`, at % 5 === 4); // of each five one is a whole site
+      return new SimulatedEdge(`e${at}`, at % 5 === 4); // one of five is a whole site
     });
     this.#byName = new Map(this.#edges.map((edge) => [edge.name, edge]));
   }
@@ -84,7 +84,7 @@ class Edges {
     checkReadBack(this.#world.state, readBack(this.#world.changes));
   }
 
-  /** Everybody is there and has power: whatever is left is done. */
+  /** All edges are connected and have power: all remaining work gets done. */
   #heal(): void {
     for (let step = 0; step < 800; step++) {
       for (const edge of this.#edges) {
@@ -142,7 +142,7 @@ class Edges {
     }
   }
 
-  /** Power, links and machines come and go. */
+  /** Power, links and machines fail and recover. */
   #disturb(edge: SimulatedEdge): void {
     if (this.#chance(12)) {
       edge.draw(this.#numbers);
@@ -150,7 +150,7 @@ class Edges {
     }
     if (edge.isLinked && this.#chance(25)) {
       this.#disconnect(edge);
-      // Its machine may have gone down, and forgotten what it did.
+      // Its machine may have restarted, and lost its data.
       if (this.#chance(3)) {
         edge.bootId++;
         edge.runs = [];
@@ -206,7 +206,7 @@ class Edges {
     const from = world.changes.length;
     world.settle();
     world.plan();
-    // What is durable is told to those who are there.
+    // Durable changes are sent to connected edges.
     for (const change of world.changes.slice(from)) {
       if (change.table === "task" && change.row.state.kind === "assigned") this.#placed(change.row);
     }
@@ -268,7 +268,7 @@ class Edges {
     const percent = Math.floor((run.usedWattSeconds * 10_000) / run.wattSeconds) / 100;
     const progress = { percent, message: "" };
     if (!isDone(run)) {
-      if (!this.#chance(3)) return; // not every word is heard
+      if (!this.#chance(3)) return; // not every message arrives
       const { nowMs } = this.#world;
       const report = { run: run.ref, nodeId: nodeId(edge.name), progress };
       this.#world.do({ kind: "report-progress", reports: [report], nowMs });

@@ -99,7 +99,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "a job that was placed is folded all the same",
     swap(
       "core/state/jobs/job-record.ts",
-      "JobRecord.onlyWaits",
+      "JobRecord.isUntouched",
       "this.#tasks === undefined",
       "true",
     ),
@@ -119,7 +119,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "backoff-forgets",
     "every-task-ends",
     "a task whose backoff is over is not queued again",
-    swap(QUEUE, "Queue.release", "record.giveBack(index);", ""),
+    swap(QUEUE, "Queue.release", "record.addReturned(index);", ""),
   ),
   edited(
     "nobody-wakes",
@@ -208,7 +208,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "sick-takes",
     "sick-nodes-cost-nothing",
     "tasks are placed on nodes that are sick",
-    swap("core/model/node/node.ts", "isTaking", "node.sickness === undefined", "true"),
+    swap("core/model/node/node.ts", "acceptsTasks", "node.sickness === undefined", "true"),
   ),
   edited(
     "trials-at-will",
@@ -278,7 +278,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "a drained node keeps what it holds",
     swap(
       "core/scheduler/fetch-ahead.ts",
-      "judgeOf",
+      "takeBackReasonOf",
       "if (!mayHold(node)) return () => $_;",
       "if (!mayHold(node)) return () => undefined;",
     ),

@@ -25,7 +25,7 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "placed-as-asked": true,
   "whole-nodes-are-alone": true,
   "one-taker-each": true,
-  "handed-ends-were-told": true,
+  "accepted-ends-were-reported": true,
   "offered-as-asked": true,
   "offers-have-clusters": true,
   "counters-go-down": true,

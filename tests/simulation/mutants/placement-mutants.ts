@@ -80,17 +80,17 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
   ),
   edited(
     "old-news-counts",
-    "handed-ends-were-told",
+    "accepted-ends-were-reported",
     "news of an old attempt ends the new one",
     swap(ACCEPTED, "reportTasks", "event.attempt !== task.attempt", "false"),
   ),
   edited(
-    "handed-forgotten",
+    "accepted-tasks-forgotten",
     "indexes-agree-with-rows",
-    "what is handed over is not known by its row",
+    "an accepted task is missing from the index",
     swap(
       "core/state/jobs/accepted-tasks.ts",
-      "HandedTasks.moved",
+      "AcceptedTasks.moved",
       "after !== undefined && isAcceptedTask(after)",
       "before === undefined && after !== undefined && isAcceptedTask(after)",
     ),
@@ -122,6 +122,6 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "state-unheard",
     "every-task-ends",
     "a class that requests a node is not looked at again when its cluster reports its state",
-    swap("core/scheduler/request.ts", "looksAtClusters", "asked.request !== undefined", "false"),
+    swap("core/scheduler/request.ts", "dependsOnClusters", "asked.request !== undefined", "false"),
   ),
 ];

@@ -2,7 +2,7 @@ import type { Machine } from "../machine.ts";
 
 export interface FakeMachine extends Machine {
   readonly files: Record<string, string>;
-  /** What each program prints, by its name; all stand in /usr/bin. */
+  /** The output of each program, by its name; all are in /usr/bin. */
   readonly programs: Record<string, string>;
   /** The programs that ran, and the files that were read. */
   readonly asked: string[];

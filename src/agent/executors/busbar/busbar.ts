@@ -18,9 +18,9 @@ import { createSiteSource } from "./site-source.ts";
 import { watchSite } from "./site-watch.ts";
 
 export interface BusbarOptions extends Omit<SiteTerms, "group"> {
-  /** Where the Busbar below is. */
+  /** The address of the Busbar below. */
   readonly to: string;
-  /** Undefined: UPSTREAM. */
+  /** The group of jobs from above; undefined: UPSTREAM. */
   readonly group: string | undefined;
   /** Holds the journal. One executor at a time. */
   readonly directory: string;
@@ -29,11 +29,11 @@ export interface BusbarOptions extends Omit<SiteTerms, "group"> {
   readonly keptBounds?: KeptBounds | undefined;
 }
 
-/** The group of jobs that come from above, unless another is chosen. */
+/** The default group of jobs that come from above. */
 const UPSTREAM = "upstream";
 
 export interface SiteBelow {
-  /** Of what its cluster takes. Closing it closes all. */
+  /** The runs that its cluster accepts. Closing it closes all. */
   readonly executor: Executor;
   readonly source: ClusterSource;
   /** Its edges as one node. */
@@ -62,15 +62,15 @@ export async function createBusbar(options: BusbarOptions): Promise<SiteBelow> {
     const source: ClusterSource = {
       ...createSiteSource({ ...terms, power, onShape: () => onShape() }),
       onChange(listener) {
-        let toldAtMs = 0;
+        let describedAtMs = 0;
         const alarm = new Alarm(clock, () => {
-          toldAtMs = clock.nowMs();
+          describedAtMs = clock.nowMs();
           listener();
         });
         over.signal.addEventListener("abort", () => alarm.stop());
         const soon = (): void =>
           alarm.wakeBy(
-            Math.max(clock.nowMs() + limits.siteGatherMs, toldAtMs + limits.siteDescribeMsMin),
+            Math.max(clock.nowMs() + limits.siteGatherMs, describedAtMs + limits.siteDescribeMsMin),
           );
         onShape = soon;
         const what = { nodes: true };

@@ -24,7 +24,10 @@ export class Canceller {
 
   constructor(options: CancellerOptions) {
     this.#options = options;
-    this.#outage = new Outage("the Busbar below cannot be told to cancel jobs", options.logger);
+    this.#outage = new Outage(
+      "the Busbar below does not answer requests to cancel jobs",
+      options.logger,
+    );
     this.#alarm = new Alarm(options.clock, () => void this.#work());
   }
 
@@ -65,7 +68,7 @@ export class Canceller {
     const { taskId } = run.terms;
     if (taskId !== undefined && run.ended === undefined) {
       try {
-        const reason = `stopped from above (${site}, task ${run.id.jobId}.${run.id.index})`;
+        const reason = `stopped by the Busbar above (${site}, task ${run.id.jobId}.${run.id.index})`;
         await api.cancelJob({ id: taskId, reason }, { signal });
       } catch (error) {
         if (!isMissing(error)) throw error;

@@ -9,8 +9,8 @@ import { limits } from "../../../limits.ts";
 export type KeptSpec = { readonly text: string } | { readonly file: string };
 
 /**
- * Specs of jobs that are not below yet. Long ones are files, named by what they hold: tasks of an array
- * differ in little, and a script of a megabyte must not be written into the journal for each.
+ * Specs of jobs that are not below yet. Long ones are files, named by their content: tasks of an array differ in little, and the journal
+ * must not hold a script of a megabyte for each.
  */
 export class KeptSpecs {
   readonly #directory: string;
@@ -21,7 +21,7 @@ export class KeptSpecs {
     makeDirectory(this.#directory);
   }
 
-  /** To be released. Throws when it cannot be written. */
+  /** The caller must release it. Throws when the spec cannot be written. */
   keep(text: string): KeptSpec {
     if (text.length <= limits.siteSpecInlineBytesMax) return { text };
     const file = createHash("sha256").update(text).digest("hex");
@@ -34,7 +34,7 @@ export class KeptSpecs {
     return { file };
   }
 
-  /** A run of an earlier process needs it, too. */
+  /** A run of an earlier process needs it too. */
   use(spec: KeptSpec): void {
     if ("file" in spec) this.#users.set(spec.file, (this.#users.get(spec.file) ?? 0) + 1);
   }

@@ -33,7 +33,7 @@ const lowerOf = (over: Partial<RunRequest> = {}, site: Partial<typeof SITE> = {}
   readLowerSpec(toLowerSpec({ ...REQUEST, ...over }, { ...SITE, ...site }));
 
 describe("the job below", () => {
-  test("that is a share has its energy, and what was asked of shares, as far as it is so large", () => {
+  test("of a share has its energy, and the requested limits of shares, where the energy is large enough", () => {
     const energy = { wattSeconds: 4_000n, leastShare: 250n, greatestShare: 900n, split: "spread" };
     const job = jobOf({ energy, retries: { max: 2 } });
     const share = { job, arrayIndex: undefined, work: { kind: "script", text: "" } } as const;
@@ -50,7 +50,7 @@ describe("the job below", () => {
     expect(small.energy).toMatchObject({ wattSeconds: 100n, leastShare: 100n });
   });
 
-  test("has all fields of the job above, except those that the Busbar above settles", () => {
+  test("has all fields of the job above, except those that the Busbar above decides", () => {
     const job = jobOf({
       group: "physics",
       labels: { paper: "7" },
@@ -112,7 +112,7 @@ describe("the job below", () => {
     expect(Buffer.from(text, "base64").includes(Buffer.from(unknown))).toBe(true);
   });
 
-  test("asks for parts of a graph, or for amounts, not for both", () => {
+  test("requests parts of a graph, or amounts, not both", () => {
     const request = [[]];
     expect(lowerOf({ request, job: jobOf({ resources: { cpu: 1 } }) })).toMatchObject({
       request: "[[]]",
@@ -121,11 +121,11 @@ describe("the job below", () => {
     expect(lowerOf().request).toBeUndefined();
   });
 
-  test("goes to one cluster of the site if the site says so", () => {
+  test("goes to one cluster of the site if the site is configured so", () => {
     expect(lowerOf({}, { below: "gpu" as never }).placement).toMatchObject({ cluster: "gpu" });
   });
 
-  test("names its job on the first Busbar, however many it came through", () => {
+  test("names its job on the first Busbar, however many sites it came through", () => {
     const first = lowerOf();
     const job = jobOf({ labels: first.labels });
     const second = lowerOf({ env: first.env, job }, { cluster: "site-b", fingerprint: "f2" });
@@ -138,19 +138,19 @@ describe("the job below", () => {
 });
 
 describe("sites below each other", () => {
-  test("a job that was here before is refused", () => {
+  test("a job that was here before is rejected", () => {
     const job = jobOf({ labels: { "busbar.origin.path": "f0,f1,f2" } });
-    expect(() => lowerOf({ job })).toThrow(/came through the agent of site site-a before/);
+    expect(() => lowerOf({ job })).toThrow(/passed through site site-a/);
   });
 
-  test("a job may come through so many sites", () => {
+  test("a job may pass through a bounded number of sites", () => {
     const through = (hops: number) =>
       jobOf({
         labels: { "busbar.origin.path": Array.from({ length: hops }, (_, at) => `x${at}`).join() },
       });
     expect(() => lowerOf({ job: through(limits.siteHopsMax - 1) })).not.toThrow();
     expect(() => lowerOf({ job: through(limits.siteHopsMax) })).toThrow(
-      `the job came through ${limits.siteHopsMax} sites; at most that many`,
+      `${limits.siteHopsMax} sites`,
     );
   });
 });

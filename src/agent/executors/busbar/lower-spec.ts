@@ -13,13 +13,13 @@ import type { RunRequest } from "../../../ports/executor.ts";
 
 /** The site's name at the Busbar above it, and where its jobs go below. */
 export interface SiteTerms {
-  /** The name that the site has above. */
+  /** The site's name above. */
   readonly cluster: string;
-  /** Of the agent of the site: no other agent has it. */
+  /** The id of the site's agent: no other agent has it. */
   readonly fingerprint: string;
-  /** Of the jobs below that come from above. */
+  /** The group of jobs below that come from above. */
   readonly group: string;
-  /** The only cluster below that they go to; undefined: any. */
+  /** The only cluster below that they may run on; undefined: any. */
   readonly below: string | undefined;
 }
 
@@ -29,9 +29,9 @@ export const ORIGIN_TASK = "busbar.origin.task";
 const ORIGIN_PATH = "busbar.origin.path";
 
 /**
- * The job below that is one run from above: its spec as bytes, in base64. All fields of the spec above travel, also
- * those that this agent is too old to know, but for those that are settled there: which group and place it is for,
- * when it may begin, how often it is tried. Throws for work that was at this site before.
+ * The job below that is one run from above: its spec as bytes, in base64. All fields of the spec above pass, also those that this agent is
+ * too old to know, except those that the Busbar above decides: group and place, earliest start, retries. Throws for work that was at this
+ * site before.
  */
 export function toLowerSpec(request: RunRequest, site: SiteTerms): string {
   const { work, job, arrayIndex, timeLimitMs } = request;
@@ -80,7 +80,7 @@ function ask(spec: JobSpec, { work, needs, request }: RunRequest): void {
   spec.request = request === undefined ? undefined : JSON.stringify(request);
 }
 
-/** A share is a job with its energy, which the site splits again. Limits on shares hold for those below, too. */
+/** A share becomes a job with its energy, which the site splits again. Limits on shares hold for those below too. */
 function askEnergy(spec: JobSpec, { shareWattSeconds }: RunRequest): void {
   if (shareWattSeconds === undefined) return;
   const { leastShare, greatestShare, split } = spec.energy ?? {};
@@ -93,7 +93,7 @@ function askEnergy(spec: JobSpec, { shareWattSeconds }: RunRequest): void {
   });
 }
 
-/** As people name it: "17", or "17.3" of an array or of shares. */
+/** In the form that people use: "17", or "17.3" of an array or of shares. */
 const taskAbove = ({ id, arrayIndex, shareWattSeconds }: RunRequest): string =>
   arrayIndex === undefined && shareWattSeconds === undefined
     ? `${id.jobId}`
@@ -105,7 +105,7 @@ function envOf(request: RunRequest, site: SiteTerms): Record<string, string> {
   const isAbove = (name: string): boolean =>
     name.startsWith("BUSBAR_") && !name.startsWith("BUSBAR_ORIGIN_");
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isAbove(name)));
-  const isFirst = own["BUSBAR_ORIGIN_JOB_ID"] === undefined; // else it comes from further above
+  const isFirst = own["BUSBAR_ORIGIN_JOB_ID"] === undefined; // otherwise it comes from further above
   if (!isFirst) return own;
   return {
     ...own,
@@ -122,13 +122,13 @@ function pathOf(before: string | undefined, { cluster, fingerprint }: SiteTerms)
   if (agents.includes(fingerprint)) {
     throw new AppError(
       "conflict",
-      `the job came through the agent of site ${cluster} before: sites are below each other in a circle`,
+      `the job has already passed through site ${cluster}: these sites submit to each other in a circle`,
     );
   }
   if (agents.length >= limits.siteHopsMax) {
     throw new AppError(
       "conflict",
-      `the job came through ${agents.length} sites; at most that many`,
+      `the job has passed through ${agents.length} sites, which is the limit`,
     );
   }
   return [...agents, fingerprint].join(",");

@@ -20,9 +20,9 @@ export interface RunLooksOptions {
 }
 
 /**
- * Looks at tasks below: all of them when the watch begins, and now and then those that wait, to learn why, or
- * that they were cancelled there before they had begun, which is no change of a task. A run that is only
- * silent is looked at rarely: its Busbar may have been put back to an earlier state.
+ * Looks up tasks below: all of them when the watch begins, and now and then the queued ones, for their reason, or because they were
+ * cancelled there before they began, which is no event of a task. It looks up a run that is merely silent only rarely: its Busbar may have
+ * been restored to an earlier state.
  */
 export class RunLooks {
   readonly #options: RunLooksOptions;
@@ -33,11 +33,14 @@ export class RunLooks {
 
   constructor(options: RunLooksOptions) {
     this.#options = options;
-    this.#outage = new Outage("the Busbar below cannot be asked about its tasks", options.logger);
+    this.#outage = new Outage(
+      "the Busbar below does not answer requests about its tasks",
+      options.logger,
+    );
     this.#alarm = new Alarm(options.clock, () => void this.#work());
   }
 
-  /** What happened to each run is to be looked up. */
+  /** The state of each run must be looked up. */
   lookAtAll(): void {
     this.#isAllDue = true;
     this.#alarm.wakeBy(this.#options.clock.nowMs());
@@ -48,7 +51,7 @@ export class RunLooks {
     this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteFirstLookMs);
   }
 
-  /** Something happened to a share below: its job is looked at, however much happens to it meanwhile. */
+  /** A share below has changed: looks up its job soon, once for all changes meanwhile. */
   lookAtShare(run: SiteRun): void {
     run.isDue = true;
     this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteShareLookMs);
@@ -91,7 +94,7 @@ export class RunLooks {
     return [...this.#options.active()].filter(({ at }) => at === "below");
   }
 
-  /** Those that were looked at longest ago go first. */
+  /** The run whose last lookup is oldest goes first. */
   #due(): SiteRun[] {
     const nowMs = this.#options.clock.nowMs();
     return this.#below()
@@ -109,7 +112,7 @@ export class RunLooks {
     if (id === undefined || run.ended !== undefined) return;
     run.lookedAtMs = clock.nowMs();
     const wasDue = run.isDue;
-    run.isDue = false; // what happens from here on is seen by the next look
+    run.isDue = false; // the next lookup sees later changes
     try {
       await this.#options.look(run, id);
     } catch (error) {
@@ -119,7 +122,7 @@ export class RunLooks {
     }
   }
 
-  /** Tasks of one job above ask for the same, and wait for the same reason. */
+  /** Tasks of one job above have equal requests, and are queued for the same reason. */
   async #explain(looked: readonly SiteRun[]): Promise<void> {
     const waiting = looked.filter(({ isQueued, ended }) => isQueued && ended === undefined);
     const byJob = Map.groupBy(waiting, ({ id }) => id.jobId);
@@ -138,7 +141,9 @@ export class RunLooks {
       return toReason(await api.explainJob({ id }, { signal }));
     } catch (error) {
       if (signal.aborted) throw error;
-      return isMissing(error) ? undefined : `it cannot be asked why: ${describeChain(error)}`;
+      return isMissing(error)
+        ? undefined
+        : `the reason is not known, its site does not answer: ${describeChain(error)}`;
     }
   }
 }

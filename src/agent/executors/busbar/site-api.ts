@@ -2,7 +2,7 @@ import type { BusbarClient } from "../../../client/client.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 
-/** As much of the API of the Busbar below as an agent above it needs. */
+/** The part of the API of the Busbar below that an agent above it uses. */
 export type SiteApi = Pick<
   BusbarClient,
   | "server"
@@ -26,7 +26,7 @@ export type SiteApi = Pick<
 
 const PASSING: ReadonlySet<string> = new Set(["unavailable", "exhausted", "internal"]);
 
-/** Whether asking again may help. */
+/** Whether another attempt may help. */
 export const isPassing = (error: unknown): boolean =>
   !(error instanceof AppError) || PASSING.has(error.code);
 

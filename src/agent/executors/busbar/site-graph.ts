@@ -1,5 +1,5 @@
 import type { JgfDocument, JgfVertex } from "../../../core/graph/jgf.ts";
-import { isPlaceName } from "../../../core/model/job/energy.ts";
+import { isShareResource } from "../../../core/model/job/energy.ts";
 import type { Node } from "../../../gen/busbar/v1/busbar_pb.ts";
 
 /** A cluster below, as its Busbar describes it. */
@@ -13,13 +13,13 @@ export interface ClusterBelow {
 export type NodeBelow = Pick<Node, "name" | "cluster" | "state" | "labels"> &
   Partial<Pick<Node, "power">>;
 
-/** It stands for the edges of a site further below, whose machines are in the graph of that site's own cluster. */
+/** It represents the edges of a site further below, whose machines are in the graph of that site's own cluster. */
 export const isSiteNode = ({ power }: Pick<NodeBelow, "power">): boolean =>
   power?.edges !== undefined;
 
 /**
- * The graph of a site: a vertex of its own that contains the clusters below. Ids of vertices below get the site's
- * as a prefix. Vertices of nodes tell how their node is, and its labels: "label.disk" is "ssd".
+ * The graph of a site: a vertex of its own that contains the clusters below. Ids of vertices below get the site's id as a prefix. Vertices
+ * of nodes show the state of their node, and its labels: "label.disk" is "ssd".
  */
 export function siteGraph(
   site: string,
@@ -49,14 +49,14 @@ export function siteGraph(
 }
 
 /**
- * Places for shares of jobs with energy follow from power: they are no part of a machine that jobs ask for. Nodes that stand
- * for a site are no machines.
+ * Slots for shares of jobs with energy follow from power: they are no part of a machine that jobs request. Nodes that represent a site are
+ * not machines.
  */
 function without(
   { graph: { nodes, edges } }: JgfDocument,
   hidden: readonly string[],
 ): Pick<JgfDocument["graph"], "nodes" | "edges"> {
-  const isPlace = (id: string): boolean => isPlaceName(String(nodes[id]?.metadata["type"]));
+  const isPlace = (id: string): boolean => isShareResource(String(nodes[id]?.metadata["type"]));
   const isHidden = (id: string): boolean =>
     isPlace(id) || hidden.some((node) => id === node || id.startsWith(`${node}/`));
   return {
@@ -65,7 +65,7 @@ function without(
   };
 }
 
-/** Each subsystem once, with what all clusters below have of it. */
+/** Each subsystem once, merged over all clusters below. */
 export function siteSubsystems(
   site: string,
   clusters: readonly ClusterBelow[],

@@ -10,9 +10,9 @@ import type { SiteApi } from "./site-api.ts";
 type Stream = Parameters<Executor["readOutput"]>[1];
 type How = Parameters<Executor["readOutput"]>[2];
 
-/** The fields of a run that are needed to read its output. */
+/** The fields of a run that reading its output needs. */
 export interface OutputOwner {
-  /** Undefined: nothing of it is below. */
+  /** Undefined: no job of it is below. */
   readonly taskId: string | undefined;
   /** It is a share: a job below, of any number of tasks. */
   readonly isShare: boolean;
@@ -71,7 +71,7 @@ export class SiteOutput {
         { hasEnded, untilMs },
       );
       if (part.eof || part.data.length > 0) return part;
-      // The next of its tasks below begins unheard here.
+      // This agent gets no event when the next of its tasks below begins.
       const leftMs = Math.max(0, untilMs - this.#clock.nowMs());
       await this.#waiting.wait(key, Math.min(leftMs, limits.siteFirstLookMs));
       return part;
@@ -107,7 +107,7 @@ export class SiteOutput {
     return owner;
   }
 
-  /** `isAll`: it ended by itself. With a time to wait the first bytes are enough. */
+  /** `isAll`: the stream ended by itself. With a time to wait, the first bytes are enough. */
   async #collect(
     request: Parameters<SiteApi["readOutput"]>[0],
     maxBytes: number,

@@ -1,17 +1,17 @@
-import type { ToldProgress } from "../../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../../core/model/job/task-progress.ts";
 import type { EndedReport, RunId, RunReport } from "../../../ports/executor.ts";
 import { idOf } from "../../runs/run-key.ts";
 import type { OwnReplay, RememberedRun, StopOrder } from "../../runs/ledger/run-entries.ts";
 import { changeRun } from "../../runs/ledger/run-entries.ts";
 import type { KeptSpec } from "./kept-specs.ts";
 
-/** What must still be known of a run after a restart. */
+/** The data of a run that must survive a restart. */
 export interface SiteRunTerms {
   /** See idempotencyKeyOf. */
   readonly submitKey: string;
-  /** The job below; absent once it is there. */
+  /** The spec of the job below; absent once the job is there. */
   readonly spec?: KeptSpec | undefined;
-  /** The task of it below, like "17" or "17.3"; absent: it is not known to be there. */
+  /** The task below, like "17" or "17.3"; absent: it is not known to be there. */
   readonly taskId?: string | undefined;
   readonly arrayIndex?: number | undefined;
   /** The energy of a share: then the whole job below is the run, however many tasks it is split into. */
@@ -21,13 +21,13 @@ export interface SiteRunTerms {
 }
 
 /**
- * Where a run is.
+ * The state of a run.
  *
  *   waiting --a call is on its way--> doubtful --answer--> below --its task has ended--> ended
  *      ^                                 |
  *      +-- refused for now --------------+   each of them: --refused, stopped--> ended
  *
- * doubtful: a job may be below or not. Submitting it again finds it, or makes it.
+ * doubtful: a job may be below or not. A repeated submission finds it, or creates it.
  */
 export type Whereabouts = "waiting" | "doubtful" | "below";
 
@@ -39,14 +39,14 @@ export class SiteRun {
   stop: StopOrder | undefined = undefined;
   startedAtMs: number | undefined = undefined;
   ended: EndedReport | undefined = undefined;
-  /** How far it is, as it last said. */
-  progress: ToldProgress | undefined = undefined;
-  /** Below it is in the queue, perhaps again. */
+  /** Its last reported progress. */
+  progress: ReportedProgress | undefined = undefined;
+  /** It is queued below, perhaps again. */
   isQueued = true;
-  /** Why, as far as it is known. */
+  /** The reason, if it is known. */
   reason: string | undefined = undefined;
   lookedAtMs = 0;
-  /** Of a share: something happened to a task of it, and its job was not looked at since. */
+  /** For a share: one of its tasks has changed, and its job was not looked up since. */
   isDue = false;
 
   constructor(id: RunId, key: string, terms: SiteRunTerms, at: Whereabouts) {
@@ -97,7 +97,7 @@ export class SiteReplay implements OwnReplay<SiteRunTerms, SiteEntry> {
   }
 }
 
-/** The entries that a compacted journal must hold beside the terms. */
+/** The entries that a compacted journal must hold besides the terms. */
 export function* entriesOf({ key, startedAtMs }: SiteRun): Generator<SiteEntry> {
   if (startedAtMs !== undefined) yield { kind: "began", key, startedAtMs };
 }

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { State } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import type { RunRequest } from "../../../ports/executor.ts";
 import { FakeClock } from "../../../testing/fake-clock.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
+import { aRunRequest } from "../../testing/run-request.ts";
 import { SiteRuns } from "./site-runs.ts";
 import { FakeSite } from "./testing/fake-site.ts";
 
@@ -37,21 +37,6 @@ async function open(): Promise<SiteRuns> {
   return runs;
 }
 
-const aRun = (jobId: number, over: Partial<RunRequest> = {}): RunRequest => ({
-  id: { jobId, index: 0, attempt: 1 },
-  name: `j${jobId}`,
-  arrayIndex: undefined,
-  work: { kind: "command", argv: ["true"] },
-  request: undefined,
-  needs: {},
-  env: {},
-  cwd: undefined,
-  timeLimitMs: undefined,
-  killGraceMs: 0,
-  outputLimitBytes: 0,
-  ...over,
-});
-
 const ends = (runs: SiteRuns) =>
   runs
     .known()
@@ -61,17 +46,17 @@ describe("submissions", () => {
   test("of one moment are one call; when the site rejects one it accepts the others", async () => {
     const runs = await open();
     site.refuse = (names) => (names.includes("j3") ? invalid("jobs[2].cwd", "no") : undefined);
-    for (const jobId of [1, 2, 3, 4, 5]) runs.start(aRun(jobId));
+    for (const jobId of [1, 2, 3, 4, 5]) runs.start(aRunRequest(jobId));
     await clock.pass(10);
     expect(site.submissions[0]).toEqual(["j1", "j2", "j3", "j4", "j5"]);
     expect(site.jobs.size).toBe(4);
     expect(ends(runs)).toEqual([[3, "could-not-start"]]);
   });
 
-  test("that cannot be made now are made later, by the same keys, and say so", async () => {
+  test("that fail for now are repeated later with the same keys, and the log shows it", async () => {
     const runs = await open();
     site.refuse = () => new AppError("unavailable", "nobody there");
-    runs.start(aRun(1));
+    runs.start(aRunRequest(1));
     await clock.pass(10);
     expect(runs.whyQueued()[0]?.reason).toBe("busbar: not submitted yet: nobody there");
     site.refuse = () => undefined;
@@ -80,11 +65,11 @@ describe("submissions", () => {
     expect(runs.whyQueued()[0]?.reason).toBe("busbar: for you");
   });
 
-  test("whose answer is late are reported all the same", async () => {
+  test("whose answers are late are reported all the same", async () => {
     const runs = await open();
     const { promise, resolve } = Promise.withResolvers<void>();
     site.answering = promise;
-    runs.start(aRun(1));
+    runs.start(aRunRequest(1));
     await clock.pass(10);
     site.tell("100", State.SUCCEEDED);
     await clock.pass(10);
@@ -94,12 +79,13 @@ describe("submissions", () => {
     expect(ends(runs)).toEqual([[1, "exited"]]);
   });
 
-  test("with long specs share a file, which goes when they are below", async () => {
+  test("with long specs share a file, which is removed when they are below", async () => {
     const runs = await open();
     site.refuse = () => new AppError("unavailable", "nobody there");
     const text = `#${"x".repeat(limits.siteSpecInlineBytesMax)}`;
     const index = (at: number) => ({ id: { jobId: 1, index: at, attempt: 1 } });
-    for (const at of [0, 1]) runs.start(aRun(1, { work: { kind: "script", text }, ...index(at) }));
+    for (const at of [0, 1])
+      runs.start(aRunRequest(1, { work: { kind: "script", text }, ...index(at) }));
     await clock.pass(10);
     expect(readdirSync(join(directory, "specs"))).toHaveLength(1);
     await runs.close();
@@ -114,9 +100,9 @@ describe("submissions", () => {
 });
 
 describe("after a restart of the agent", () => {
-  test("the agent learns of jobs that ended below meanwhile; jobs that are gone there have vanished", async () => {
+  test("learns of jobs that ended below meanwhile; jobs that are missing there have vanished", async () => {
     const first = await open();
-    for (const jobId of [1, 2, 3]) first.start(aRun(jobId));
+    for (const jobId of [1, 2, 3]) first.start(aRunRequest(jobId));
     await clock.pass(10);
     await first.close();
     site.tell("100", State.SUCCEEDED);
@@ -130,12 +116,12 @@ describe("after a restart of the agent", () => {
     expect(site.submissions).toHaveLength(1);
   });
 
-  test("a run that was stopped before its submission was answered is looked up, not submitted", async () => {
+  test("looks up a run that was stopped before its submission was answered, and does not submit it", async () => {
     const first = await open();
     site.answering = new Promise(() => undefined);
-    first.start(aRun(1));
+    first.start(aRunRequest(1));
     await clock.pass(10);
-    first.start(aRun(2));
+    first.start(aRunRequest(2));
     for (const jobId of [1, 2]) first.stop({ jobId, index: 0, attempt: 1 });
     await clock.pass(10);
     await first.close();
@@ -152,9 +138,9 @@ describe("after a restart of the agent", () => {
 });
 
 describe("the watch", () => {
-  test("resumes where it was, and looks at all tasks where that is no longer kept", async () => {
+  test("resumes from its revision, and looks up all tasks when that revision is no longer retained", async () => {
     const runs = await open();
-    runs.start(aRun(1));
+    runs.start(aRunRequest(1));
     await clock.pass(10);
     site.tell("100", State.RUNNING); // revision 2
     await clock.pass(10);
@@ -172,9 +158,9 @@ describe("the watch", () => {
     expect(ends(runs)).toEqual([[1, "exited"]]);
   });
 
-  test("has no event of a job that is cancelled before it was placed: a look finds it", async () => {
+  test("has no event for a job that is cancelled before it was placed: a lookup finds it", async () => {
     const runs = await open();
-    runs.start(aRun(1));
+    runs.start(aRunRequest(1));
     await clock.pass(10);
     const job = site.jobs.get("100");
     if (job !== undefined) job.state = State.CANCELLED;

@@ -50,7 +50,7 @@ export class SiteRuns {
   readonly #watching: Promise<void>;
   /** Runs that have not ended, by their tasks below. */
   readonly #byTask = new Map<string, SiteRun>();
-  /** News of tasks that may be those of a submission whose answer is on its way. */
+  /** Events of tasks that may belong to a submission whose answer is on its way. */
   readonly #early = new Map<string, Task>();
 
   constructor(options: SiteRunsOptions) {
@@ -141,12 +141,12 @@ export class SiteRuns {
     this.#surplus.wakeBy(forgottenAtMs + limits.siteSweepMs);
   }
 
-  /** Whether the run is a share of a job with energy; false of one that it does not know. */
+  /** Whether the run is a share of a job with energy; false for an unknown run. */
   isShare(id: RunId): boolean {
     return this.#ledger.runs.get(runKey(id))?.terms.shareWattSeconds !== undefined;
   }
 
-  /** Shares that have not ended, and how many of them wait for their turn below. */
+  /** Shares that have not ended, and how many of them are queued below. */
   shares(): { readonly active: number; readonly waiting: number } {
     const active = [...this.#ledger.active].filter(({ id }) => this.isShare(id));
     const waiting = active.filter(({ at, isQueued }) => at !== "below" || isQueued);
@@ -163,7 +163,7 @@ export class SiteRuns {
 
   whyQueued(): readonly QueuedRuns[] {
     const byReason = Map.groupBy(this.#ledger.queued(), ({ at, reason }) => {
-      const unknown = at === "below" ? "it has not said why" : "it is being submitted";
+      const unknown = at === "below" ? "no reason reported yet" : "it is being submitted";
       return `busbar: ${reason ?? unknown}`;
     });
     return Array.from(byReason, ([reason, runs]) => ({ reason, runs: runs.map(({ id }) => id) }));
@@ -181,7 +181,7 @@ export class SiteRuns {
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
-  /** False when it had been called before. */
+  /** False when it was called before. */
   async close(): Promise<boolean> {
     if (!this.#ledger.close()) return false;
     this.#over.abort();
@@ -215,7 +215,7 @@ export class SiteRuns {
     if (!this.#submissions.isBusy) this.#early.clear();
     for (const [run] of taken) if (this.isShare(run.id)) this.#looks.lookAtShare(run);
     if (isNew) this.#looks.lookSoon();
-    else this.#looks.lookAtAll(); // its events came before the agent listened
+    else this.#looks.lookAtAll(); // its events came before the agent watched
   }
 
   #onEvent({ event }: WatchEvent): void {
@@ -225,7 +225,7 @@ export class SiteRuns {
     if (share?.terms.shareWattSeconds !== undefined) return this.#looks.lookAtShare(share);
     const run = this.#byTask.get(task.id);
     if (run !== undefined) return this.#hear(run, newsOf(task, this.#endTerms(run)));
-    // Of others in the same group there may be any number.
+    // The group may have any number of other jobs.
     if (this.#early.size >= limits.siteEarlyMax) this.#looks.lookAtAll();
     if (this.#early.size >= limits.siteEarlyMax || !this.#submissions.isBusy) this.#early.clear();
     if (this.#submissions.isBusy) this.#early.set(task.id, task);
@@ -251,7 +251,7 @@ export class SiteRuns {
     return { site: this.#options.cluster, isStopped: stop !== undefined };
   }
 
-  /** The same news may come again. */
+  /** The same event may come again. */
   #hear(run: SiteRun, news: TaskNews): void {
     if (run.ended !== undefined) return;
     const { clock } = this.#options;

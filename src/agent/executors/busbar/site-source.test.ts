@@ -34,7 +34,7 @@ describe("the graph of a site", () => {
   const blue = { name: "blue", graph: graphOf("blue", "b1"), subsystems: [] };
   const plain = { name: "default", graph: graphOf("default", "n1", "n2"), subsystems: [] };
 
-  test("contains the clusters below, with how their nodes are and their labels", () => {
+  test("contains the clusters below, with the states and labels of their nodes", () => {
     const nodes = [node("n1", { labels: { disk: "ssd" } }), node("n2", { state: "drained" })];
     const document = siteGraph("a", [plain, blue], nodes);
     const graph = parseGraph(document);
@@ -49,7 +49,7 @@ describe("the graph of a site", () => {
     expect(vertices["/a/default/n2"]?.metadata).toMatchObject({ state: "drained" });
   });
 
-  test("has no places for shares of jobs with energy: such jobs go to no site", () => {
+  test("has no slots for shares of jobs with energy: such jobs go to no site", () => {
     const others = { "power-share": 1, license: 2 };
     const graph = toJgf(clusterGraph("edge", [{ ...machine("e1"), others }]));
     const { nodes, edges } = siteGraph("a", [{ name: "edge", graph, subsystems: [] }], []).graph;
@@ -57,7 +57,7 @@ describe("the graph of a site", () => {
     expect(JSON.stringify([nodes, edges])).not.toContain("power-share");
   });
 
-  test("has each subsystem once, linked to what has it in each cluster", () => {
+  test("has each subsystem once, linked to its vertices in each cluster", () => {
     const os = (cluster: string, at: string) => ({
       name: "os",
       document: {
@@ -81,7 +81,7 @@ describe("the graph of a site", () => {
     expect(new Set(places)).toEqual(new Set(["/a/blue", "/a/default/n1"]));
   });
 
-  test("that holds what this agent told is refused: the site is below itself", async () => {
+  test("that contains a graph of this agent is rejected: the site is below itself", async () => {
     const mark = { name: "x", fingerprint: "f1", subsystems: [] };
     const told = graphOf("b", "n1");
     const nested = { ...told.graph.nodes["/b"]?.metadata, busbar_agent: mark };
@@ -104,7 +104,7 @@ describe("the graph of a site", () => {
       onShape: () => undefined,
     };
     const circle = createSiteSource({ ...site, fingerprint: "f1" }).describe();
-    await expect(circle).rejects.toThrow(/site a is below itself: its cluster b holds/);
+    await expect(circle).rejects.toThrow(/site a contains itself: its cluster b/);
     await expect(circle).rejects.toMatchObject({
       code: "invalid_argument",
     } satisfies Partial<AppError>);
@@ -113,7 +113,7 @@ describe("the graph of a site", () => {
   });
 });
 
-test("a site that nothing has joined is not described yet", async () => {
+test("a site without nodes and clusters is not described yet", async () => {
   const api = {
     server: "here",
     listClusters: async () => ({ clusters: [] }),
@@ -124,7 +124,7 @@ test("a site that nothing has joined is not described yet", async () => {
 });
 
 describe("the free capacity of a site", () => {
-  test("is what its nodes that take tasks have left", () => {
+  test("is the free capacity of its nodes that accept tasks", () => {
     const nodes = [
       node("n1", { used: { cpu: 1.5 }, tasks: 2, power: { watts: 300n } }),
       node("n2", { power: { watts: 50n } }),
@@ -146,7 +146,7 @@ describe("the free capacity of a site", () => {
     });
   });
 
-  test("counts the state of pull clusters; an absent value is no limit", () => {
+  test("counts the state of pull clusters; an absent value means no limit", () => {
     const tell = (key: string, value: number) => ({
       key,
       value: { value: { case: "number" as const, value } },
@@ -163,7 +163,7 @@ describe("the free capacity of a site", () => {
     expect(observationOf([pulling], [node("n1")], idle).free).not.toHaveProperty("memory");
   });
 
-  test("is nothing while no node takes tasks", () => {
+  test("is nothing while no node accepts tasks", () => {
     const { free } = observationOf([], [node("n1", { state: "disconnected" })], idle);
     expect(free).toEqual({ nodes: 0 });
   });

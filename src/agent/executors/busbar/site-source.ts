@@ -14,14 +14,14 @@ export interface SiteSourceOptions extends SiteTerms {
   readonly api: SiteApi;
   /** Receives the nodes' power for shares of jobs with energy. */
   readonly power?: Pick<SitePower, "observing" | "notObserved"> | undefined;
-  /** The resources of pull clusters below changed since the last look, for which there is no node event. */
+  /** The resources of pull clusters below changed since the last lookup; no node event reports that. */
   onShape(): void;
 }
 
 /** The resources of the Busbar below: its nodes, its pull clusters, and the sites below those. */
 export function createSiteSource(options: SiteSourceOptions): ClusterSource {
   const { api, cluster: site, below, group } = options;
-  let toldShape: string | undefined;
+  let lastShape: string | undefined;
   let isCircle = false;
 
   async function clusters(): Promise<readonly Cluster[]> {
@@ -31,7 +31,7 @@ export function createSiteSource(options: SiteSourceOptions): ClusterSource {
     throw new AppError("unavailable", `the Busbar at ${api.server} has no cluster ${below}`);
   }
 
-  /** All that there are; a site that is below itself would count its own edges, again and again. */
+  /** All nodes; a site that is below itself would count its own edges again and again. */
   async function nodes(): Promise<readonly Node[]> {
     const observed = options.power?.observing();
     try {
@@ -78,8 +78,8 @@ export function createSiteSource(options: SiteSourceOptions): ClusterSource {
       const [all, own, { tasks }, { groups }] = await Promise.all(asked);
       const used = groups.find(({ name }) => name === group)?.used ?? {};
       const shape = shapeOf(all);
-      if (shape !== toldShape) options.onShape();
-      toldShape = shape;
+      if (shape !== lastShape) options.onShape();
+      lastShape = shape;
       const running = Number(tasks?.running ?? 0n) + Number(tasks?.stopping ?? 0n);
       const waiting = [tasks?.pending, tasks?.waiting, tasks?.offered, tasks?.assigned];
       const queued = waiting.reduce((sum, count) => sum + Number(count ?? 0n), 0);
@@ -114,7 +114,7 @@ async function describeBelow(api: SiteApi, name: string): Promise<ClusterBelow> 
   return { name, graph, subsystems: told };
 }
 
-/** A graph that came from this very agent would be registered again and again, and jobs would go round. */
+/** A graph from this same agent would be registered again and again, and jobs would circulate. */
 function circleIn(
   clusters: readonly ClusterBelow[],
   { cluster: site, fingerprint }: SiteSourceOptions,
@@ -124,8 +124,8 @@ function circleIn(
     if (!vertices.some(({ metadata }) => isToldBy(metadata, fingerprint))) continue;
     return new AppError(
       "invalid_argument",
-      `site ${site} is below itself: its cluster ${name} holds what this agent has told; ` +
-        `end the agent of ${name}, or choose clusters that are not (--partition)`,
+      `site ${site} contains itself: its cluster ${name} was registered by this agent; ` +
+        `stop the agent of ${name}, or name another cluster of the site (--partition)`,
     );
   }
   return undefined;
@@ -134,7 +134,7 @@ function circleIn(
 const CPU = 1_000; // of one core
 const READY = "connected";
 
-/** What pull clusters below say of themselves, by the name of the resource. */
+/** The state of pull clusters below, by the name of the resource. */
 const TOLD: Readonly<Record<string, { readonly key: string; readonly units: number }>> = {
   cpu: { key: "cores_free", units: CPU },
   gpu: { key: "gpus_free", units: 1 },
@@ -142,7 +142,7 @@ const TOLD: Readonly<Record<string, { readonly key: string; readonly units: numb
   power: { key: "power_free", units: 1 },
 };
 
-/** Nodes that take no tasks now have nothing free. */
+/** Nodes that accept no tasks now have no free capacity. */
 export function observationOf(
   clusters: readonly Cluster[],
   all: readonly Node[],
@@ -163,7 +163,7 @@ export function observationOf(
   const sum = (key: string): number => pulling.reduce((all, told) => all + (told.get(key) ?? 0), 0);
   for (const [name, { key, units }] of Object.entries(TOLD)) {
     if (pulling.length === 0) break;
-    // One that does not say how much it has may have any amount.
+    // A cluster that does not report an amount may have any.
     if (pulling.every((told) => told.has(key))) addInto(free, { [name]: sum(key) * units });
     else if (name !== "cpu") delete free[name];
   }
@@ -184,7 +184,7 @@ export function observationOf(
   };
 }
 
-/** What its nodes have for shares of jobs with energy; it changes too often for a graph. */
+/** The power of its nodes for shares of jobs with energy; it changes too often for a graph. */
 function wattsOf(nodes: readonly Node[]): Readonly<Record<string, number>> {
   const ready = nodes.filter(({ state }) => state === READY);
   const watts = ready.reduce((sum, { power }) => sum + Number(power?.watts ?? 0n), 0);

@@ -13,8 +13,8 @@ export interface SiteWatchOptions {
   readonly logger: Logger;
   onEvent(event: WatchEvent): void;
   /**
-   * From here on events come; the caller must look up earlier changes. Called when the watch begins, and when
-   * the Busbar below no longer has the events since the last connection.
+   * Events follow from now on; the caller must look up earlier changes. Called when the watch begins, and when the Busbar below no longer
+   * has the events since the last connection.
    */
   onBeginning(): void;
 }
@@ -26,7 +26,7 @@ export interface SiteWatchOptions {
  */
 export async function watchSite(options: SiteWatchOptions, signal: AbortSignal): Promise<void> {
   const { api, what, clock, logger } = options;
-  const outage = new Outage("the Busbar below cannot be watched", logger);
+  const outage = new Outage("the watch of the Busbar below is interrupted", logger);
   let after: bigint | undefined;
   while (!signal.aborted) {
     try {

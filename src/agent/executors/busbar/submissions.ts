@@ -16,10 +16,10 @@ export interface SiteSubmissionsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** The job that the run is below; `isNew`: by this very call. */
+  /** The job below; `isNew`: this call created it. */
   onSubmitted(taken: readonly (readonly [run: SiteRun, jobId: string])[], isNew: boolean): void;
   onRefused(run: SiteRun, message: string): void;
-  /** It was stopped before anything of it was below. */
+  /** The run was stopped before any job of it was below. */
   onStopped(run: SiteRun): void;
 }
 
@@ -36,7 +36,7 @@ export class SiteSubmissions {
 
   constructor(options: SiteSubmissionsOptions) {
     this.#options = options;
-    this.#outage = new Outage("the Busbar below takes no jobs", options.logger);
+    this.#outage = new Outage("the Busbar below accepts no jobs", options.logger);
     this.#alarm = new Alarm(options.clock, () => void this.#work());
   }
 
@@ -50,7 +50,7 @@ export class SiteSubmissions {
     this.#schedule();
   }
 
-  /** A run that waits was stopped: it need not wait for its turn. */
+  /** A run that is not submitted yet was stopped: it need not wait for its turn. */
   wake(): void {
     this.#schedule();
   }
@@ -89,7 +89,7 @@ export class SiteSubmissions {
     }
   }
 
-  /** The oldest, as many as go into one call. */
+  /** The oldest runs, as many as fit into one call. */
   #take(): SiteRun[] {
     let bytes = 0;
     let count = 0;
@@ -115,12 +115,13 @@ export class SiteSubmissions {
     if (wanted.length > 0) await this.#submitAll(wanted);
   }
 
-  /** The site accepts all or none: when it rejects one, each half is submitted by itself. */
+  /** The site accepts all or none: when it rejects a call, the executor submits each half separately. */
   async #submitAll(runs: readonly SiteRun[]): Promise<void> {
     const { api, specs, signal } = this.#options;
     try {
       const jobs = runs.map(({ terms: { spec, submitKey: idempotencyKey } }) => {
-        if (spec === undefined) throw new AppError("invalid_argument", "its spec is gone");
+        if (spec === undefined)
+          throw new AppError("invalid_argument", "the agent no longer has its spec");
         return { spec: readLowerSpec(specs.read(spec)), idempotencyKey };
       });
       for (const run of runs) run.at = "doubtful";
@@ -145,7 +146,7 @@ export class SiteSubmissions {
     }
   }
 
-  /** Looks up whether a stopped run has a job below, without submitting it for that. */
+  /** Looks up whether a stopped run has a job below, without submitting one. */
   async #findStopped(run: SiteRun): Promise<void> {
     const { api, group, signal, specs } = this.#options;
     const { spec, submitKey } = run.terms;

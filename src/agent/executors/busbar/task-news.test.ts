@@ -21,7 +21,7 @@ test.each([
   State.OFFERED,
   State.ACCEPTED,
   State.HELD,
-])("state %s waits", (state) => expect(news({ state })).toEqual({ kind: "queued" }));
+])("state %s is queued", (state) => expect(news({ state })).toEqual({ kind: "queued" }));
 
 test("a running task has a start, also while it is being cancelled", () => {
   const running = { kind: "running", startedAtMs: 7, progress: undefined };
@@ -91,12 +91,12 @@ test("usage is reported in the agent's units", () => {
   });
 });
 
-test("why a job waits is one line without the count of its tasks", () => {
-  const summary = "1 task waits: 2 nodes could take one later";
-  expect(toReason({ summary, reasons: [] })).toBe("2 nodes could take one later");
+test("the reason why a job is queued is one line without the count of its tasks", () => {
+  const summary = "1 task waits: 2 nodes could run it later";
+  expect(toReason({ summary, reasons: [] })).toBe("2 nodes could run it later");
   const reason = { $typeName: "busbar.v1.NodeReason" as const, never: false, examples: [] };
   expect(toReason({ summary, reasons: [{ ...reason, reason: "busy", nodes: 2 }] })).toBe(
-    "2 nodes could take one later (2 nodes: busy)",
+    "2 nodes could run it later (2 nodes: busy)",
   );
   expect(toReason({ summary: "1 task waits in busbar: x", reasons: [] })).toBe("busbar: x");
 });

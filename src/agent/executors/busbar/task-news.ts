@@ -1,5 +1,5 @@
 import { describeFailure } from "../../../core/model/job/task.ts";
-import { readProgress, type ToldProgress } from "../../../core/model/job/task-progress.ts";
+import { readProgress, type ReportedProgress } from "../../../core/model/job/task-progress.ts";
 import { makeUsage, type Usage } from "../../../core/model/job/usage.ts";
 import type { StateName } from "../../../client/state.ts";
 import { stateName } from "../../../client/state.ts";
@@ -12,7 +12,7 @@ export type TaskNews =
   | {
       readonly kind: "running";
       readonly startedAtMs: number;
-      readonly progress: ToldProgress | undefined;
+      readonly progress: ReportedProgress | undefined;
     }
   | {
       readonly kind: "ended";
@@ -20,7 +20,7 @@ export type TaskNews =
       readonly endedAtMs: number | undefined;
       readonly end: RunEnd;
       readonly usage: Usage | undefined;
-      readonly progress: ToldProgress | undefined;
+      readonly progress: ReportedProgress | undefined;
     };
 
 export interface EndTerms {
@@ -74,7 +74,7 @@ function endOf(task: TaskBelow, state: StateName, { site, isStopped }: EndTerms)
     : { kind: "signalled", signal: task.signal ?? "SIGTERM", message };
 }
 
-/** `failure` is absent where the Busbar below is an older one. */
+/** An older Busbar below sends no `failure`. */
 function failureOf({ failure, exitCode, signal }: TaskBelow, reason: string): RunEnd {
   switch (failure) {
     case "time-limit":
@@ -101,7 +101,7 @@ function failureOf({ failure, exitCode, signal }: TaskBelow, reason: string): Ru
 
 const COULD_NOT_START = describeFailure({ kind: "could-not-start", message: "" });
 
-/** It is written before the message again above. */
+/** The Busbar above prepends it to the message again. */
 const without = (prefix: string, text: string): string =>
   text.startsWith(prefix) ? text.slice(prefix.length) : text;
 
@@ -111,7 +111,7 @@ function saidOf(reason: string): { readonly message?: string } {
   return message === undefined ? {} : { message };
 }
 
-const progressOf = ({ progress }: TaskBelow): ToldProgress | undefined =>
+const progressOf = ({ progress }: TaskBelow): ReportedProgress | undefined =>
   progress && readProgress(progress.percent, progress.message ?? "");
 
 function usageOf(usage: WireUsage | undefined): Usage | undefined {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseSchedule } from "../../../core/model/node/schedule-spec.ts";
-import type { ToldProgress } from "../../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../../core/model/job/task-progress.ts";
 import type { RunReport, RunRequest } from "../../../ports/executor.ts";
 import { FakeClock } from "../../../testing/fake-clock.ts";
 import { runs } from "../../../testing/runs.ts";
@@ -13,7 +13,7 @@ const share = (shareWattSeconds: number): RunRequest =>
   ({ id, shareWattSeconds }) as unknown as RunRequest;
 
 describe("schedules", () => {
-  test("a seed draws what edges of the earlier system drew, each edge its own", () => {
+  test("a seed gives the draws of the earlier system, different for each edge", () => {
     const steps = (edge: number): number[] => {
       const schedule = new PowerSchedule({ kind: "seed", seed: 7 }, edge);
       return Array.from({ length: 50 }, (_, minute) => schedule.wattsAt(minute * 60_000));
@@ -25,7 +25,7 @@ describe("schedules", () => {
     expect([...all].toSorted((a, b) => a - b)).toEqual([5, 10, 22, 37]);
   });
 
-  test("energy and the time that it takes are each other's inverse", () => {
+  test("energy and its duration are inverse to each other", () => {
     const moment = fc.integer({ min: 0, max: 1e8 });
     fc.assert(
       fc.property(fc.nat(1_000), moment, fc.integer({ min: 0, max: 1e6 }), (seed, from, energy) => {
@@ -44,11 +44,11 @@ describe("schedules", () => {
     ["seed:7", { kind: "seed", seed: 7 }],
     ["22", { kind: "constant", watts: 22 }],
     ["0", { kind: "constant", watts: 0 }],
-  ])("%s is one", (text, spec) => {
+  ])("%s is valid", (text, spec) => {
     expect(parseSchedule(text, "--power-schedule")).toEqual(spec);
   });
 
-  test.each(["", "seed:", "seed:x", "-1", "1.5", "99999999999"])("%j is none", (text) => {
+  test.each(["", "seed:", "seed:x", "-1", "1.5", "99999999999"])("%j is invalid", (text) => {
     expect(() => parseSchedule(text, "--power-schedule")).toThrow(
       "write seed:7, watts like 22, or a file",
     );
@@ -60,16 +60,16 @@ function anEdge(watts: string, speedup = 1) {
   const schedule = new PowerSchedule(parseSchedule(watts, "w"), 0);
   const edge = new EdgeExecutor({ clock, schedule, speedup });
   const reports: RunReport[] = [];
-  const told: ToldProgress[] = [];
+  const told: ReportedProgress[] = [];
   edge.onReport((_id, report) => reports.push(report));
   edge.onProgress((_id, progress) => told.push(progress));
   return { clock, edge, reports, told };
 }
 
 describe("a simulated edge", () => {
-  test("takes energy / power / speedup, says how far it is, and ends at 100", () => {
+  test("takes energy / power / speedup, reports its progress, and ends at 100", () => {
     const { clock, edge, reports, told } = anEdge("20", 10);
-    edge.start(share(400)); // 400 Ws at 20 W: 20 s, in 2 s of ours
+    edge.start(share(400)); // 400 Ws at 20 W: 20 s, in 2 s of real time
     clock.advance(1_000);
     edge.tell();
     edge.tell();
@@ -100,7 +100,7 @@ describe("a simulated edge", () => {
     expect(edge.used).toBe(25);
   });
 
-  test("without power nothing gets further; a share of nothing ends at once", () => {
+  test("without power no share progresses; a share of nothing ends at once", () => {
     const { clock, edge, reports, told } = anEdge("0");
     edge.start(share(1));
     clock.advance(1e9);
@@ -112,7 +112,7 @@ describe("a simulated edge", () => {
     expect(other.reports).toHaveLength(2);
   });
 
-  test("reports its power now and the next change, by the clock", () => {
+  test("reports its present power and the next change, by the clock", () => {
     const { clock, edge } = anEdge("seed:7", 20);
     const { watts, changes = [] } = edge.power();
     expect(watts).toBe(5);

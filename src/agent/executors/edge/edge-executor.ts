@@ -1,4 +1,4 @@
-import type { ToldProgress } from "../../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../../core/model/job/task-progress.ts";
 import type { Power } from "../../../core/model/node/power.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
@@ -18,14 +18,14 @@ import type { PowerSchedule } from "./power-schedule.ts";
 export interface EdgeExecutorOptions {
   readonly clock: Clock;
   readonly schedule: PowerSchedule;
-  /** How much faster than the clock its time passes. */
+  /** How much faster than the clock simulated time passes. */
   readonly speedup: number;
 }
 
 interface EdgeRun {
   readonly id: RunId;
   readonly share: number;
-  /** Of the simulation. */
+  /** Simulated time. */
   readonly startedMs: number;
   report: RunReport;
   told: number;
@@ -33,8 +33,8 @@ interface EdgeRun {
 }
 
 /**
- * A simulated edge: a share takes as long as its power needs for that much energy, and nothing is executed. It
- * stores nothing: a run of an earlier process is lost, and the energy that it reported counts.
+ * A simulated edge: a share takes as long as its power needs for that much energy, and no command runs. It stores nothing: a run of an
+ * earlier process is lost, and its reported energy counts.
  */
 export class EdgeExecutor implements Executor {
   readonly name = "edge";
@@ -42,7 +42,7 @@ export class EdgeExecutor implements Executor {
   readonly #beganMs: number;
   readonly #runs = new Map<string, EdgeRun>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
-  #onProgress: (id: RunId, progress: ToldProgress) => void = () => undefined;
+  #onProgress: (id: RunId, progress: ReportedProgress) => void = () => undefined;
   /** Watt-seconds that its shares have used. */
   used = 0;
 
@@ -51,7 +51,7 @@ export class EdgeExecutor implements Executor {
     this.#beganMs = steadyMs(options.clock);
   }
 
-  /** Its power now, and the next known change, by the clock. */
+  /** Its present power, and the next known change, by the clock. */
   power(): Power {
     const { clock, schedule, speedup } = this.#options;
     const nowMs = this.#nowMs();
@@ -62,7 +62,7 @@ export class EdgeExecutor implements Executor {
     return { watts, isBare: true, changes: [{ atMs: Math.round(realMs), watts: next.watts }] };
   }
 
-  /** How long until its power is another; undefined: for ever. */
+  /** Time until its power changes; undefined: never. */
   msToNextChange(): number | undefined {
     const nowMs = this.#nowMs();
     const next = this.#options.schedule.nextChange(nowMs);
@@ -107,11 +107,11 @@ export class EdgeExecutor implements Executor {
     this.#listener = listener;
   }
 
-  onProgress(listener: (id: RunId, progress: ToldProgress) => void): void {
+  onProgress(listener: (id: RunId, progress: ReportedProgress) => void): void {
     this.#onProgress = listener;
   }
 
-  /** Says how far its share is, if it is further. Called for all edges of a process, now and then. */
+  /** Reports the progress of its share, if there is any. Called now and then for all edges of a process. */
   tell(): void {
     for (const run of this.#runs.values()) {
       if (run.report.kind === "ended") continue;
@@ -127,7 +127,7 @@ export class EdgeExecutor implements Executor {
     return Promise.resolve();
   }
 
-  /** Time of the simulation. */
+  /** Simulated time. */
   #nowMs(): number {
     return (steadyMs(this.#options.clock) - this.#beganMs) * this.#options.speedup;
   }
@@ -144,7 +144,7 @@ export class EdgeExecutor implements Executor {
     });
   }
 
-  #progressOf({ startedMs, share }: EdgeRun): ToldProgress {
+  #progressOf({ startedMs, share }: EdgeRun): ReportedProgress {
     const used = this.#options.schedule.energy(startedMs, this.#nowMs());
     const percent = share === 0 ? 100 : Math.min(99.99, Math.floor((1e4 * used) / share) / 100);
     return { percent, message: "" };

@@ -14,7 +14,7 @@ export class PowerSchedule {
   readonly #numbers: SeededNumbers | undefined;
   readonly #steps: PowerStep[];
 
-  /** `edge`: which of them. */
+  /** `edge`: the index of the edge. */
   constructor(spec: ScheduleSpec, edge: number) {
     this.#numbers = spec.kind === "seed" ? new SeededNumbers(spec.seed, edge) : undefined;
     this.#steps = firstSteps(spec);
@@ -45,7 +45,7 @@ export class PowerSchedule {
     }
   }
 
-  /** When so many watt-seconds are used from a moment on; undefined: never. */
+  /** The time when so many watt-seconds are used from a moment on; undefined: never. */
   whenUsed(fromMs: number, wattSeconds: number): number | undefined {
     let left = wattSeconds;
     for (let at = this.#indexAt(fromMs); ; at++) {
@@ -70,7 +70,7 @@ export class PowerSchedule {
     return Math.max(0, at);
   }
 
-  /** Drawn when it is first asked for. */
+  /** Drawn on first use. */
   #step(at: number): PowerStep | undefined {
     while (this.#numbers !== undefined && this.#steps.length <= at) {
       const ticks = 1 + Math.floor(this.#numbers.fraction() * TICKS_MAX);

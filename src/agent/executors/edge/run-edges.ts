@@ -15,7 +15,7 @@ export interface RunEdgesOptions extends Pick<
   "labels" | "loss" | "linkTimes" | "directory" | "version" | "clock" | "random" | "logger"
 > {
   readonly server: string;
-  /** The cluster that they are nodes of, and the first part of their names. */
+  /** Their cluster, and the prefix of their names. */
   readonly site: string;
   readonly edges: number;
   readonly schedule: ScheduleSpec;
@@ -32,7 +32,7 @@ export async function runEdges(options: RunEdgesOptions, signal: AbortSignal): P
   const logger = quiet(rest.logger);
   const secret = readAgentKey(directory, random);
   const connect = createSharedConnect(server);
-  // Nothing outlives this process: for the server each start is one of the machine.
+  // Nothing outlives this process: for the server each start is a restart of the machine.
   const bootId = `${readBootId()}-${random.token(8)}`;
   const executors: EdgeExecutor[] = [];
   const changes: (() => void)[] = [];
@@ -77,7 +77,7 @@ export async function runEdges(options: RunEdgesOptions, signal: AbortSignal): P
   }
 }
 
-/** That thousands of edges are connected is no news. */
+/** Does not log that each of thousands of edges is connected. */
 const quiet = (logger: Logger): Logger => ({
   debug: (fields, text) => logger.debug(fields, text),
   info: (fields, text) => logger.debug(fields, text),
@@ -85,7 +85,7 @@ const quiet = (logger: Logger): Logger => ({
   error: (fields, text) => logger.error(fields, text),
 });
 
-/** Calls back at each change of the edge's power. Returns how to stop that. */
+/** Calls back at each change of the edge's power. Returns a function that ends this. */
 function followPower(
   executor: EdgeExecutor,
   onChange: () => void,

@@ -11,8 +11,8 @@ export interface ScriptedJob {
 }
 
 /**
- * Jobs that one `flux bulksubmit` can take, together: they differ in names and paths only. The others
- * are alone. Words of the site in which Flux would fill something in go through no bulk.
+ * Jobs that one `flux bulksubmit` can submit together: they differ in names and paths only. Others are submitted alone. Options of the
+ * operator that Flux would expand also prevent a bulk.
  */
 export function gatherBulks(jobs: readonly LowerJob[], site: FluxSite): readonly LowerJob[][] {
   const isFilled = [site.partition, site.account, ...(site.extraArgs ?? [])].some((word) =>
@@ -31,7 +31,7 @@ export function gatherBulks(jobs: readonly LowerJob[], site: FluxSite): readonly
   });
 }
 
-/** The words after `flux` that submit all of these: lists that are linked fill in what differs. */
+/** The words after `flux` that submit all of these: linked lists fill in the differences. */
 export function bulkArguments(jobs: readonly ScriptedJob[], site: FluxSite): readonly string[] {
   const [first] = jobs;
   if (first === undefined) return [];

@@ -9,7 +9,7 @@ export type FluxAnswer = CommandResult;
 export type FluxCommand = (args: readonly string[]) => Promise<FluxAnswer>;
 
 export interface FluxCommandOptions {
-  /** Default: flux, looked for on PATH. */
+  /** Default: flux, found on PATH. */
   readonly program?: string;
   /** The agent's own environment. */
   readonly env?: AgentEnv;

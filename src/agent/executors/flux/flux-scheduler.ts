@@ -20,7 +20,7 @@ import { markedBy } from "./job-name.ts";
 import type { FluxSite } from "./submit-arguments.ts";
 import { needsInstance, shapeArguments, submitArguments } from "./submit-arguments.ts";
 
-/** Jobs of a Flux instance, by its own commands. Never a line for a shell: words only. */
+/** Jobs of a Flux instance, by its own commands. Arguments are always separate words, never a line for a shell. */
 export function createFluxScheduler(flux: FluxCommand, site: FluxSite = {}): LowerScheduler {
   return {
     name: "flux",
@@ -34,7 +34,7 @@ export function createFluxScheduler(flux: FluxCommand, site: FluxSite = {}): Low
   };
 }
 
-/** One command of Flux takes a sixth of a second, most of it to begin: it takes many jobs if it can. */
+/** One command of Flux takes a sixth of a second, most of it to start, so it submits many jobs if possible. */
 async function submitAll(
   flux: FluxCommand,
   jobs: readonly LowerJob[],
@@ -61,7 +61,7 @@ async function submitAll(
   return jobs.flatMap((job) => answers.get(job) ?? []);
 }
 
-/** undefined: Flux has refused the bulk and has not taken this one. */
+/** undefined: Flux rejected the bulk and did not accept this job. */
 async function submitBulk(
   flux: FluxCommand,
   jobs: readonly LowerJob[],
@@ -77,7 +77,7 @@ async function submitBulk(
       for (const { id, name } of await namesOf(flux, ids)) idOf.set(markedBy(name)?.marker, id);
     }
     if (answer.exitCode === 0 && idOf.size !== jobs.length) {
-      throw new AppError("unavailable", `flux took ${idOf.size} of ${jobs.length} jobs`);
+      throw new AppError("unavailable", `flux accepted ${idOf.size} of ${jobs.length} jobs`);
     }
     return jobs.map(({ marker }) => {
       const id = idOf.get(marker);
@@ -102,7 +102,7 @@ async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise
   }
   const path = writeScript(job);
   let answer = await flux(submitArguments(withNet(job), path, site));
-  // A queue may not allow more time than was asked for.
+  // A queue may reject a limit longer than the requested time.
   if (
     answer.exitCode !== 0 &&
     job.timeLimitMs !== undefined &&
@@ -134,7 +134,7 @@ const withNet = (job: LowerJob): LowerJob =>
 
 const TIME_LIMIT_NET_MS = 60_000;
 
-/** Ids of an array come in the order in which Flux took them: their names tell which is which. */
+/** Ids of an array come in the order in which Flux accepted them; their names show their indexes. */
 async function sortByIndex(
   flux: FluxCommand,
   ids: LowerIds,
@@ -165,7 +165,7 @@ async function find(
   if (queries.length === 0) return new Map();
   const idOf = new Map<string, string>();
   const keyOf = (marker: string, index: number | undefined): string => `${index ?? ""} ${marker}`;
-  // Newest first: of jobs submitted twice the first one is meant, which comes last.
+  // Newest first: of jobs submitted twice the first one counts, which comes last.
   for (const { id, name } of await namesOf(flux, ["-a", `--count=${limits.fluxJobsListedMax}`])) {
     const marked = markedBy(name);
     if (marked !== undefined) idOf.set(keyOf(marked.marker, marked.index), id);
@@ -212,7 +212,7 @@ async function cancel(
   }
 }
 
-/** Flux kills running jobs that it cancels a few seconds later, whatever the job's grace period is. */
+/** When Flux cancels running jobs it kills them a few seconds later, whatever their grace period is. */
 async function waysToAsk(
   flux: FluxCommand,
   ids: readonly string[],
@@ -242,7 +242,7 @@ const isUnknownOnly = ({ stderr }: FluxAnswer): boolean =>
   linesOf(stderr).length > 0 &&
   linesOf(stderr).every((line) => /unknown|not found|no such job|invalid jobid/i.test(line));
 
-/** The broker is not there, or is not able to answer now. */
+/** The broker is down, or cannot answer now. */
 const isUnreachable = ({ stderr }: FluxAnswer): boolean => UNREACHABLE.test(stderr);
 
 const UNREACHABLE =

@@ -13,7 +13,7 @@ describe("lists of hosts", () => {
   ];
   for (const [text, want] of table) test(text, () => expect(parseHostlist(text)).toEqual(want));
 
-  test("sets of numbers, and what is none", () => {
+  test("sets of numbers, and invalid ones", () => {
     expect(parseIdset("0-2,5")).toEqual([0, 1, 2, 5]);
     expect(parseIdset("[3]")).toEqual([3]);
     expect(parseIdset("")).toEqual([]);
@@ -37,7 +37,7 @@ const R = JSON.stringify({
 });
 
 describe("nodes", () => {
-  test("each rank is one, in their order", () => {
+  test("each rank is a node, in the order of ranks", () => {
     expect(nodesOf(R).map(({ name, cores, gpus }) => [name, cores, gpus])).toEqual([
       ["blue0", 4, 2],
       ["blue1", 8, 0],
@@ -45,12 +45,12 @@ describe("nodes", () => {
     ]);
   });
 
-  test("brokers that share a host are told apart by rank", () => {
+  test("brokers that share a host are distinguished by rank", () => {
     const names = nodesOf(R.replace("blue[0-2]", "vm,vm,vm")).map(({ name }) => name);
     expect(names).toEqual(["rank0", "rank1", "rank2"]);
   });
 
-  test("other answers are none", () => {
+  test("other answers are rejected", () => {
     expect(nodesOf("{}")).toEqual([]);
     expect(nodesOf("null")).toEqual([]);
     expect(() => nodesOf("no")).toThrow(/does not answer JSON/);
@@ -74,13 +74,13 @@ describe("free capacity", () => {
     });
   });
 
-  test("nothing is free where nothing is", () => {
+  test("a cluster without free nodes has no free capacity", () => {
     const nothing = observationOf("free|0|0|\nallocated|0|0|\ndown|0|0|\n", "");
     expect(nothing.free).toEqual({ cpu: 0, gpu: 0, nodes: 0 });
   });
 });
 
-test("a source asks Flux, and throws when it does not answer", async () => {
+test("a source queries Flux, and throws when Flux does not answer", async () => {
   const answers: Record<string, string> = { R, list: "free|16|4|0-2", "-A": "" };
   const source = createFluxSource(
     async ([, word = ""]) => ({ exitCode: 0, stdout: answers[word] ?? "", stderr: "" }),
@@ -98,7 +98,7 @@ test("a source asks Flux, and throws when it does not answer", async () => {
   }
 });
 
-describe("memory, which Flux does not know", () => {
+describe("memory, which Flux does not report", () => {
   const GIB = 1024 ** 3;
   const sourceThat = (exec: () => FluxAnswer) =>
     createFluxSource(async ([command]) => {
@@ -110,7 +110,7 @@ describe("memory, which Flux does not know", () => {
   };
   const line = (rank: number, gib: number): string => `${rank}: MemTotal: ${gib * 1024 ** 2} kB\n`;
 
-  test("comes from the machines themselves, each asked until it has answered", async () => {
+  test("comes from the machines themselves; each is asked until it has answered", async () => {
     let asked = 0;
     const source = sourceThat(() => {
       asked += 1;
@@ -124,7 +124,7 @@ describe("memory, which Flux does not know", () => {
     expect(asked).toBe(2);
   });
 
-  test("is left out where the agent may not ask", async () => {
+  test("is omitted where the agent may not ask", async () => {
     const source = sourceThat(() => ({ exitCode: 1, stdout: "", stderr: "not permitted\n" }));
     expect(await memoryOf(source)).toEqual([undefined, undefined, undefined]);
   });

@@ -9,7 +9,7 @@ import { nodesOf, parseIdset } from "./resources.ts";
 
 const CPU_UNITS = 1_000; // of one core
 
-/** The machines of a Flux instance as its scheduler sees them, and how many of them are free. */
+/** The machines of a Flux instance as its scheduler reports them, and how many of them are free. */
 export function createFluxSource(flux: FluxCommand, cluster: string): ClusterSource {
   const ask = async (...args: readonly string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await flux(args);
@@ -43,7 +43,7 @@ interface Amount {
   readonly ranks: ReadonlySet<number>;
 }
 
-/** A node is free when nothing of it is allocated. */
+/** A node is free when no part of it is allocated. */
 export function observationOf(resources: string, jobs: string): ClusterObservation {
   const amounts = new Map<string, Amount>();
   for (const line of resources.split("\n")) {

@@ -5,7 +5,7 @@ const TIMES = "1700000000.5|1700000009.25|1700000010.0|";
 const NEVER = "0.0|1700000009.25|1700000010.0|";
 const stateOf = (rest: string) => parseJobLine(`fAB1|${rest}`)?.state;
 
-describe("what a line says of a job", () => {
+describe("the fields of a job's line", () => {
   const table: readonly (readonly [string, unknown])[] = [
     ["DEPEND|||0.0|0.0|0.0|||", { kind: "queued", reason: "it waits for other jobs" }],
     ["PRIORITY|||0.0|0.0|0.0|||", { kind: "queued", reason: "state PRIORITY" }],
@@ -48,7 +48,7 @@ describe("how a job ended", () => {
   }
 });
 
-test("ids are the same with either letter; other lines are none", () => {
+test("ids are the same with either letter; other lines are ignored", () => {
   expect(parseJobLine("ƒAB1|SCHED||||||||")?.id).toBe("fAB1");
   for (const line of ["", "the rest of a note", "a|b", "JOBID|ST||||||||", "x y|SCHED||||||||"]) {
     expect(parseJobLine(line)).toBeUndefined();

@@ -2,7 +2,7 @@ import { signalName } from "../../runs/command-outcome.ts";
 import type { LowerEnd, LowerState } from "../../lower/scheduler.ts";
 import { asciiId } from "./job-id.ts";
 
-/** One line a job; the note comes last, as it may hold anything. */
+/** One line per job; the note comes last, as it may hold anything. */
 export const JOB_FORMAT =
   "{id.f58}|{state}|{result}|{waitstatus}|{t_run}|{t_cleanup}|{t_inactive}|{annotations.sched.reason_pending}|{exception.type}|{exception.note}";
 
@@ -28,9 +28,9 @@ export function parseJobLine(
 
 interface Told {
   readonly result: string | undefined;
-  /** Of the job as wait(2) has it; empty: it never ended by itself. */
+  /** The status of wait(2); empty: the job never ended by itself. */
   readonly status: string | undefined;
-  /** Why it waits; schedulers of Flux may say so. */
+  /** Why it is pending; some schedulers of Flux report it. */
   readonly pending: string;
   readonly exception: string;
   readonly note: string;
@@ -72,14 +72,14 @@ function endOf({ result, status, exception, note, hasBegun }: Told): LowerEnd {
   }
   const signal = number % 128;
   if (signal > 0) return { kind: "signalled", signal: signalName(signal) };
-  // Of processes that a signal ended Flux says 128 and its number.
+  // For processes that a signal ended Flux reports 128 plus its number.
   return { kind: "exited", exitCode: Math.floor(number / 256) };
 }
 
 /** Exceptions that the job itself does not cause. */
 const LOSSES = new Set(["node-failure", "lost-shell"]);
 
-/** Seconds since 1970; 0 is never. */
+/** Seconds since 1970; 0 means never. */
 function timeOf(text: string | undefined): number | undefined {
   const seconds = Number(text);
   return Number.isFinite(seconds) && seconds > 0 ? Math.round(seconds * 1_000) : undefined;

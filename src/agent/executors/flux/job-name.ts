@@ -1,15 +1,15 @@
 import type { LowerJob } from "../../lower/scheduler.ts";
 
 /**
- * Flux keeps nothing of a job that can be listed and looked for, but its name. So the name is what
- * people call the job, then the marker, and of an array's element its index: "train busbar:x:17[3]".
+ * A job's name is the only field that Flux can list and search. So the name contains the user's name of the job, then the marker, and for
+ * an element of an array its index: "train busbar:x:17[3]".
  */
 export function jobNameOf({
   name,
   marker,
   indexes,
 }: Pick<LowerJob, "name" | "marker" | "indexes">) {
-  // Braces would be filled in.
+  // Flux would expand braces.
   const words = name
     .replaceAll(/[\s{}\p{Cc}]+/gu, " ")
     .trim()
@@ -19,7 +19,7 @@ export function jobNameOf({
 
 const NAME_LENGTH_MAX = 64;
 
-/** One word, without what has a meaning for Flux. */
+/** One word, without characters that have a meaning for Flux. */
 const markerWord = (marker: string): string => encodeURIComponent(marker).replaceAll("%3A", ":");
 
 export interface Marked {

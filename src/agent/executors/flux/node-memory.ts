@@ -11,7 +11,7 @@ export function createNodeMemory(flux: FluxCommand) {
   const bytesOf = new Map<number, number>();
   return async (nodes: readonly MachineFacts[]): Promise<readonly MachineFacts[]> => {
     if (nodes.some((node) => !bytesOf.has(rankOf(node)))) {
-      // It fails when some of them do not answer, and for guests: the answers so far count.
+      // The command fails when some of them do not answer, and for guests: the answers so far count.
       const answer = await flux(["exec", "--labelio", "grep", "MemTotal", "/proc/meminfo"]);
       for (const [rank, bytes] of parseMemory(answer.stdout)) bytesOf.set(rank, bytes);
     }

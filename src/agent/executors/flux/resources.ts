@@ -8,14 +8,14 @@ export function parseIdset(text: string): readonly number[] {
   for (const part of text.replaceAll(/[[\]\s]/g, "").split(",")) {
     if (part === "") continue;
     const [, first, last = first] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part) ?? [];
-    if (first === undefined) throw odd(`"${text}" is no set of numbers`);
+    if (first === undefined) throw odd(`"${text}" is not a set of numbers, like 0-3,7`);
     if (ids.length + Number(last) - Number(first) > limits.graphVerticesMax) throw odd("too many");
     for (let id = Number(first); id <= Number(last); id += 1) ids.push(id);
   }
   return ids;
 }
 
-/** "blue[0-2,07],red" as names; what is in brackets keeps its zeros. */
+/** "blue[0-2,07],red" as names; numbers in brackets keep their zeros. */
 export function parseHostlist(text: string): readonly string[] {
   const hosts: string[] = [];
   for (const [, prefix = "", ranges, suffix = ""] of text.matchAll(HOSTS)) {
@@ -45,7 +45,7 @@ interface Execution {
   readonly nodelist?: readonly unknown[];
 }
 
-/** The nodes of a resource set (RFC 20, version 1): each rank is one, in their order. */
+/** The nodes of a resource set (RFC 20, version 1): each rank is one, in the order of ranks. */
 export function nodesOf(text: string): readonly MachineFacts[] {
   let execution: Execution;
   try {

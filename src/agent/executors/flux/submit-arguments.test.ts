@@ -31,7 +31,7 @@ const job = (over: Partial<LowerJob> = {}): LowerJob => ({
 const files = ["--cwd=/runs/17.0.1", "--output=/runs/17.0.1/stdout", "--error=/runs/17.0.1/stderr"];
 const name = "--job-name=train busbar:me:17.0.1";
 
-describe("the words of a submission", () => {
+describe("the arguments of a submission", () => {
   test("one process", () => {
     expect(submitArguments(job(), "/s", {})).toEqual([
       "submit",
@@ -42,7 +42,7 @@ describe("the words of a submission", () => {
     ]);
   });
 
-  test("all that can be said", () => {
+  test("all options", () => {
     const all = job({
       shape: { ...shape, nodes: 1, coresPerProcess: 4, gpusPerProcess: 2, isExclusive: true },
       timeLimitMs: 90_500.4,
@@ -68,7 +68,7 @@ describe("the words of a submission", () => {
     ]);
   });
 
-  test("several processes, or a script that starts its own, are an instance", () => {
+  test("several processes, or a script that starts its own, become an instance", () => {
     const many = { ...shape, nodes: 2, processes: 4, coresPerProcess: 3 };
     expect(submitArguments(job({ shape: many }), "/s", {}).slice(0, 8)).toEqual([
       "batch",
@@ -86,7 +86,7 @@ describe("the words of a submission", () => {
     ]);
   });
 
-  test("never more nodes than processes; exclusive ones are counted", () => {
+  test("never more nodes than processes; exclusive nodes are counted", () => {
     const nodesOf = (over: Partial<LowerJob["shape"]>) =>
       submitArguments(job({ shape: { ...shape, ...over } }), "/s", {}).find((word) =>
         word.startsWith("--nodes"),
@@ -109,7 +109,7 @@ describe("the words of a submission", () => {
 });
 
 describe("markers in names", () => {
-  test("any marker is found again, whatever the job is called", () => {
+  test("a marker is found again, whatever the name of the job", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme" }).map((text) => `busbar:${text}`),
@@ -126,7 +126,7 @@ describe("markers in names", () => {
     );
   });
 
-  test("jobs of others have none", () => {
+  test("names of other jobs have none", () => {
     for (const other of ["", "sleep", "busbar", "my busbar job", "x %E0%A4%A", "busbar:%E0%A4%A"]) {
       expect(markedBy(other)).toBeUndefined();
     }

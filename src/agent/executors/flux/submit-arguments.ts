@@ -2,7 +2,7 @@ import type { LowerJob, LowerShape } from "../../lower/scheduler.ts";
 import { INDEX } from "../../lower/scheduler.ts";
 import { jobNameOf } from "./job-name.ts";
 
-/** Options that the operator wants for every job. */
+/** The operator's options for every job. */
 export interface FluxSite {
   /** Flux calls it a queue. */
   readonly partition?: string | undefined;
@@ -11,7 +11,7 @@ export interface FluxSite {
   readonly extraArgs?: readonly string[] | undefined;
 }
 
-/** A script that starts processes by itself needs an instance of Flux of its own to do so. */
+/** A script that starts processes itself needs its own Flux instance. */
 export const needsInstance = ({ launch, shape }: Pick<LowerJob, "launch" | "shape">): boolean =>
   launch === "once" || shape.processes > 1;
 
@@ -29,7 +29,7 @@ export function submitArguments(job: LowerJob, path: string, site: FluxSite): re
   ];
 }
 
-/** Those of them that have nothing to do with names and paths. */
+/** The words that depend on neither names nor paths. */
 export function sharedArguments(job: LowerJob, site: FluxSite): readonly string[] {
   const { timeLimitMs, indexes, after } = job;
   return [

@@ -12,19 +12,19 @@ import { runProgram } from "./run-program.ts";
 import { runtimeConfig } from "./runtime-config.ts";
 import { SUPERVISE } from "./scripts.ts";
 
-/** The limits that the operator wants enforced: see Enforce of the process executor. */
+/** The limits that the operator requires: see Enforce of the process executor. */
 export interface WantedLimits {
   readonly memory: boolean;
   readonly cpu: ContainerMeans["cpu"];
 }
 
-/** How containers are started here, and the facts about it. */
+/** How this machine starts containers, and the facts about it. */
 export interface FoundContainers {
   readonly means: ContainerMeans;
   readonly entry: FactEntry;
 }
 
-/** A text: why none can be started. */
+/** A text: why no container can start. */
 export async function lookForContainers(
   directory: string,
   programs: ContainerPrograms,
@@ -38,8 +38,8 @@ export async function lookForContainers(
 }
 
 /**
- * Finds out by starting containers: no other check shows which namespaces, mounts and control groups this machine allows.
- * A text: why none can be started.
+ * Finds out by starting containers: no other check shows which namespaces, mounts and control groups this machine allows. Returns a text
+ * when no container can start: the reason.
  */
 async function probeContainers(
   directory: string,
@@ -73,16 +73,16 @@ function describeMeans(means: ContainerMeans, version: string): FactEntry {
   });
 }
 
-/** Of this machine, whose programs the trial runs. */
+/** Directories of this machine, whose programs the trial runs. */
 const SHOWN = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32"];
 
-/** Why it does not; undefined: it does. */
+/** Why it does not work; undefined: it works. */
 async function startsContainer(
   directory: string,
   means: ContainerMeans,
 ): Promise<string | undefined> {
   const trial = mkdtempSync(join(directory, "trial-"));
-  // Not below the data directory: runc makes missing parents, and a data directory that is gone must stay gone.
+  // Not below the data directory: runc makes missing parents, and a removed data directory must stay removed.
   const states = mkdtempSync(join(tmpdir(), "busbar-trial-"));
   const id = `busbar-${trial.slice(trial.lastIndexOf("/") + 1)}-${process.pid}`;
   const bundle = join(trial, "0");
@@ -140,7 +140,7 @@ function trialConfig(trial: string, id: string, means: ContainerMeans): unknown 
   return runtimeConfig(plan, container, image, []);
 }
 
-/** The command that runs the containers of a run, whose bundles are made. */
+/** The command that runs the containers of a run; its bundles exist. */
 export function superviseCommand(
   { programs, isRootless, root }: ContainerMeans,
   run: {

@@ -7,9 +7,9 @@ import type { ContainerPrograms } from "./programs.ts";
 /** How this agent starts containers: the same for all of its runs. */
 export interface ContainerMeans {
   readonly programs: ContainerPrograms;
-  /** By an agent that is not root: one user, and no limits. */
+  /** For an agent that is not root: one user, and no limits. */
   readonly isRootless: boolean;
-  /** How a container gets a root of its own over the image: as a layer above it, or as a copy. */
+  /** How a container gets its own root over the image: as a layer above it, or as a copy. */
   readonly root: "overlay" | "copy";
   readonly memory: boolean;
   readonly cpu: "none" | "weight" | "quota";
@@ -17,38 +17,38 @@ export interface ContainerMeans {
 
 /** One container of a run. */
 export interface PlannedContainer {
-  /** The same for no two containers of this machine. */
+  /** Unique among all containers of this machine. */
   readonly id: string;
-  /** Stands before its output; empty: nothing does. */
+  /** Prefix of its output lines; empty: none. */
   readonly name: string;
   readonly image: string;
   /** Empty: the image's own. */
   readonly args: readonly string[];
-  /** Over those of the image. */
+  /** Added to those of the image. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** All that is needed to make the bundles of a run: kept in its directory for the process that makes them. */
+/** Everything that is needed to make the bundles of a run; stored in its directory for the process that makes them. */
 export interface ContainerPlan {
   readonly containers: readonly PlannedContainer[];
   readonly mounts: readonly Mount[];
   readonly network: Network;
   readonly hostname: string;
-  /** Inside; undefined: the image's own. */
+  /** The directory inside the container; undefined: the image's own. */
   readonly cwd: string | undefined;
   readonly progressFile: string;
-  /** On this machine; undefined: there is none. */
+  /** The path on this machine; undefined: none. */
   readonly script: string | undefined;
   /** In base units: thousandths of a cpu, bytes. */
   readonly needs: { readonly cpu?: number; readonly memory?: number };
   readonly dataLimitBytes: number | undefined;
   readonly means: ContainerMeans;
-  /** Of all images. */
+  /** The directory of all images. */
   readonly imagesDirectory: string;
   readonly bootId: string;
 }
 
-/** Why a run could not be prepared, and whose fault it is. */
+/** Why a run could not be prepared, and whether the work or the node is at fault. */
 export interface PreparationFailure {
   readonly kind: "could-not-start" | "node-fault";
   readonly message: string;
@@ -56,7 +56,7 @@ export interface PreparationFailure {
 
 export const planPath = (runDirectory: string): string => join(runDirectory, "plan.json");
 export const failurePath = (runDirectory: string): string => join(runDirectory, "failure.json");
-/** Of the container of this number. */
+/** The bundle of the container with this number. */
 export const bundlePath = (runDirectory: string, number: number): string =>
   join(runDirectory, String(number));
 

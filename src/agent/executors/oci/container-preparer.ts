@@ -1,5 +1,5 @@
-// Prepares what the containers of a run need and this machine does not have yet: a process of the run itself, so
-// that copying an image outlives the agent, is stopped with the run and counts as the run's. Argument: the run's directory.
+// Prepares images and bundles of a run that this machine does not have yet. It is a process of the run itself, so that copying an image
+// outlives the agent, stops with the run and counts as the run's usage. Argument: the run's directory.
 import { dirname } from "node:path";
 
 import { makeDirectory } from "../../../lib/make-directory.ts";

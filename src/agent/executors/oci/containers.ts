@@ -36,7 +36,7 @@ import { SCRIPT_INSIDE } from "./runtime-config.ts";
 import { PREPARE } from "./scripts.ts";
 
 export interface ContainersOptions {
-  /** Holds images, bundles and the states of runc. */
+  /** The directory of images, bundles and the states of runc. */
   readonly directory: string;
   readonly logger: Logger;
   readonly bootId: string;
@@ -47,7 +47,7 @@ export interface ContainersOptions {
   readonly wanted: WantedLimits;
 }
 
-/** Whether containers can be started: found out beside the start of the agent. */
+/** Whether containers can be started: tested while the agent starts. */
 type Capability =
   | { readonly kind: "looking" }
   | ({ readonly kind: "can" } & FoundContainers)
@@ -68,12 +68,12 @@ export class Containers implements RunContainers {
   readonly #options: ContainersOptions;
   readonly #cache: ImageCache;
   readonly #remover: Remover;
-  /** Of runs with containers; most runs have none, and cost nothing here. */
+  /** Runs with containers only; other runs cost nothing here. */
   readonly #keys: Set<string>;
   #capability: Capability = { kind: "looking" };
   #listener: () => void = () => undefined;
   readonly #looked: Promise<void>;
-  /** What is left of containers is removed with what is found. */
+  /** Removals of leftovers, one after the other; they begin when it is known how to run containers. */
   #tail: Promise<void>;
 
   constructor(options: ContainersOptions) {
@@ -114,7 +114,7 @@ export class Containers implements RunContainers {
       throw new Error(`there is no ${source} to mount on this node`);
     }
     const runDirectory = this.#runDirectory(run.key);
-    removeTree(runDirectory); // of an earlier process that did not begin it
+    removeTree(runDirectory); // left by an earlier process that did not begin it
     makeDirectory(runDirectory);
     this.#keys.add(run.key);
     writePlan(runDirectory, plan);
@@ -142,7 +142,10 @@ export class Containers implements RunContainers {
     try {
       return endOfContainers(this.#runDirectory(key), this.#states, end);
     } catch (error) {
-      this.#options.logger.warn({ run: key, error: describeChain(error) }, "what containers left");
+      this.#options.logger.warn(
+        { run: key, error: describeChain(error) },
+        "could not read how the containers of a run ended",
+      );
       return end;
     }
   };
@@ -163,7 +166,7 @@ export class Containers implements RunContainers {
     await this.#remover.idle();
   }
 
-  /** The result of an earlier process stays valid until its inputs change: work may have to start at once. */
+  /** The result of an earlier process stays valid until its inputs change: runs may have to start at once. */
   async #look(): Promise<void> {
     const { directory, env, wanted, bootId } = this.#options;
     const programs = findContainerPrograms(env);
@@ -180,7 +183,7 @@ export class Containers implements RunContainers {
 
   #found(capability: Capability): void {
     this.#capability = capability;
-    this.#options.logger.info({ containers: this.facts()[0] }, "whether containers can be started");
+    this.#options.logger.info({ containers: this.facts()[0] }, "looked for container support");
     this.#listener();
   }
 
@@ -188,7 +191,7 @@ export class Containers implements RunContainers {
   #means(): ContainerMeans {
     const capability = this.#capability;
     if (capability.kind === "can") return capability.means;
-    const why = capability.kind === "cannot" ? capability.why : "it is being found out";
+    const why = capability.kind === "cannot" ? capability.why : "its agent is still testing it";
     throw new Error(`this node cannot start containers: ${why}`);
   }
 
@@ -231,7 +234,7 @@ export class Containers implements RunContainers {
     }));
   }
 
-  /** undefined: one of them is not here. */
+  /** undefined: one of them is not in the cache. */
   #imagesOf(plan: ContainerPlan): readonly CachedImage[] | undefined {
     const images: CachedImage[] = [];
     for (const { image } of plan.containers) {
@@ -262,7 +265,7 @@ export class Containers implements RunContainers {
     });
   }
 
-  /** Kills the remaining containers of a run, and removes them with all they wrote. */
+  /** Kills the remaining containers of a run, and removes them with all their files. */
   async #remove(key: string): Promise<void> {
     const runDirectory = this.#runDirectory(key);
     for (const { id } of this.#plannedOf(runDirectory)) await this.#delete(id);
@@ -275,7 +278,7 @@ export class Containers implements RunContainers {
     try {
       return readPlan(runDirectory).containers;
     } catch {
-      return []; // it was cut off before it began
+      return []; // the run was cut off before it began
     }
   }
 
@@ -303,7 +306,7 @@ function readFound(file: string): KnownFound | undefined {
   }
 }
 
-/** In words of this agent's runs: "busbar-17", "busbar-17-3" in an array. */
+/** Names in terms of runs: "busbar-17", "busbar-17-3" in an array. */
 const hostnameOf = ({ id, arrayIndex }: RunRequest): string =>
   arrayIndex === undefined ? `busbar-${id.jobId}` : `busbar-${id.jobId}-${arrayIndex}`;
 

@@ -37,7 +37,7 @@ function lastError(log: string): string | undefined {
       const { level, msg } = JSON.parse(line) as { readonly level?: string; readonly msg?: string };
       if (level === "error" || level === "fatal") return msg ?? "no reason was given";
     } catch {
-      continue; // cut off
+      continue; // truncated
     }
   }
   return undefined;
@@ -60,7 +60,7 @@ interface ContainerState {
   readonly cgroup_paths?: Readonly<Record<string, string>>;
 }
 
-/** By the counters of its control group, which stays until the container is deleted. */
+/** From the counters of its control group, which stays until the container is deleted. */
 function wasOutOfMemory(states: string, id: string): boolean {
   const state = readJson(join(states, id, "state.json")) as ContainerState | undefined;
   const { memory, "": unified } = state?.cgroup_paths ?? {};

@@ -9,7 +9,7 @@ import type { AgentEnv } from "../../runs/task-env.ts";
 import { lookForContainers } from "./capability.ts";
 import { findContainerPrograms } from "./programs.ts";
 
-/** What an agent on this machine would say of containers. */
+/** The facts about containers that an agent on this machine would send. */
 export async function containerFactsHere(env: AgentEnv): Promise<readonly FactEntry[]> {
   const programs = findContainerPrograms(env);
   if (typeof programs === "string") return [cannotStart(programs)];

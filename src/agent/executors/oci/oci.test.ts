@@ -43,7 +43,7 @@ describe("why runc did not start a container", () => {
   }
 });
 
-test("programs that are missing are named", () => {
+test("missing programs are named", () => {
   const directory = mkdtempSync(join(tmpdir(), "busbar-programs-"));
   try {
     for (const name of ["skopeo", "unshare"])
@@ -116,7 +116,7 @@ describe("the configuration for runc", () => {
     expect(made({ cwd: "/x" }, ["echo"]).process).toMatchObject({ args: ["echo"], cwd: "/x" });
   });
 
-  test("limits where they can be had", () => {
+  test("limits where the machine supports them", () => {
     expect(made().linux.resources).toMatchObject({
       memory: { limit: 5, swap: 5 },
       cpu: { shares: 2_048 },
@@ -130,7 +130,7 @@ describe("the configuration for runc", () => {
     expect(rootless.process.user).toEqual({ uid: 0, gid: 0 });
   });
 
-  test("a network of its own only when it asks for none, and then no names of the machine", () => {
+  test("a network of its own only when the task requests none, and then no host names of the machine", () => {
     const types = ({ linux }: Config): string[] => linux.namespaces.map(({ type }) => type);
     const hosts = ({ mounts }: Config): boolean =>
       mounts.some(({ destination }) => destination === "/etc/hosts");
@@ -139,7 +139,7 @@ describe("the configuration for runc", () => {
     expect([types(none).includes("network"), hosts(none)]).toEqual([true, false]);
   });
 
-  test("mounts are read-only unless they may be written", () => {
+  test("mounts are read-only unless the job allows writes", () => {
     const mounts = [
       { source: "/a", target: "/ro", writable: false },
       { source: "/a", target: "/rw", writable: true },

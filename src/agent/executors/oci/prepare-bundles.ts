@@ -14,12 +14,12 @@ import type { CachedImage, ImageCache } from "./images/image-cache.ts";
 import { ImageFailure } from "./images/fetch-image.ts";
 import { runtimeConfig } from "./runtime-config.ts";
 
-/** By which programs find names of other machines; a container on the network of this one sees the same. */
+/** The files by which programs resolve host names; a container on this machine's network has the same. */
 const HOST_FILES = ["/etc/resolv.conf", "/etc/hosts"];
 
 /**
- * Makes the bundle of each container: its own root over the image's, and what runc is to start. `images` are those of
- * the containers, in their order. Throws ImageFailure.
+ * Makes the bundle of each container: its own root over the image's, and the configuration for runc. `images` are those of the containers,
+ * in their order. Throws ImageFailure.
  */
 export function prepareBundles(
   runDirectory: string,
@@ -54,7 +54,7 @@ function prepareBundle(
   }
   for (const name of ["", "rootfs", "upper", "work"])
     mkdirSync(join(bundle, name), { mode: 0o755 });
-  // First in use, then looked for again: it may be on its way out this moment.
+  // First marks it as in use, then looks it up again: it may be removed at this moment.
   cache.touch(image);
   symlinkSync(join(image.directory, "rootfs"), join(bundle, "image"));
   if (cache.byDigest(image.digest) === undefined) {

@@ -9,7 +9,7 @@ import { type CachedImage, ImageCache } from "./images/image-cache.ts";
 import { toImageSource } from "./images/image-source.ts";
 import { prepareBundles } from "./prepare-bundles.ts";
 
-/** Has the images of a run copied and its bundles made. False: why not stands in its directory. */
+/** Copies the images of a run and makes its bundles. False: the reason is in its directory. */
 export async function prepare(runDirectory: string): Promise<boolean> {
   try {
     const plan = readPlan(runDirectory);
@@ -19,7 +19,7 @@ export async function prepare(runDirectory: string): Promise<boolean> {
     const options = { cache, means, bootId, runsDirectory: dirname(runDirectory) };
     const images: CachedImage[] = [];
     for (const { image } of plan.containers) {
-      images.push(await fetchImage(toImageSource(image), options)); // one after the other: it may be the same
+      images.push(await fetchImage(toImageSource(image), options)); // one after the other: they may be the same
     }
     prepareBundles(runDirectory, plan, { images, cache });
     return true;

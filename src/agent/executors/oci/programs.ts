@@ -3,16 +3,19 @@ import { isAbsolute, join } from "node:path";
 
 import type { AgentEnv } from "../../runs/task-env.ts";
 
-/** Starts containers; copies images; unpacks them; gives each run mounts of its own; keeps two from one pull. */
+/**
+ * runc starts containers; skopeo copies images; umoci unpacks them; unshare gives each run its own mounts; flock prevents two pulls of one
+ * image.
+ */
 const NEEDED = ["runc", "skopeo", "umoci", "unshare", "flock"] as const;
 
-/** The paths of what containers are started with. */
+/** The paths of the programs that start containers. */
 export type ContainerPrograms = Readonly<Record<(typeof NEEDED)[number], string>>;
 
-/** Debian has runc here, and users' paths often have not. */
+/** Debian installs runc here, and users' search paths often lack it. */
 const ALSO = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/** A text: which are missing. */
+/** A text: the missing programs. */
 export function findContainerPrograms(env: AgentEnv, also = ALSO): ContainerPrograms | string {
   const folders = [...(env["PATH"] ?? "").split(":"), ...also].filter(isAbsolute);
   const found = NEEDED.map((name) => [name, findIn(folders, name)] as const);
@@ -21,7 +24,7 @@ export function findContainerPrograms(env: AgentEnv, also = ALSO): ContainerProg
   return Object.fromEntries(found) as unknown as ContainerPrograms;
 }
 
-/** Change when one of them is installed anew. */
+/** Changes when one of them is installed again. */
 export const stampsOf = (programs: ContainerPrograms): readonly string[] =>
   Object.values(programs).map((path) => {
     const found = statSync(path, { throwIfNoEntry: false });

@@ -7,7 +7,7 @@ test("a program that runs too long is killed with its children, which hold its o
   expect(end).toMatchObject({ code: 137, signal: "SIGKILL" });
 });
 
-test("a program that is not there says so", async () => {
+test("the result of a program that does not exist says so", async () => {
   const end = await runProgram("/nowhere/runc", [], 1_000);
   expect(end.code).toBe(127);
   expect(end.stderr).toContain("/nowhere/runc");

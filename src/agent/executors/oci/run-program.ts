@@ -13,8 +13,8 @@ export interface ProgramEnd {
 const OUTPUT_MAX = 16_384;
 
 /**
- * Runs a program without a shell and without input, for a bounded time; of its output the end is kept. It leads a process
- * group: children that it left behind would otherwise hold its output open, and this call would never end.
+ * Runs a program without a shell and without input, for a bounded time; keeps the end of its output. It leads a process group: children
+ * that it left behind would otherwise hold its output open, and this call would never end.
  */
 export function runProgram(
   program: string,
@@ -57,5 +57,5 @@ const endOf = (before: string, data: Buffer): string =>
 const FAULTS =
   /no space left on device|disk quota exceeded|read-only file system|cannot allocate memory|resource temporarily unavailable|too many open files|input\/output error/i;
 
-/** Whether a program gave up for reasons of the machine: no other image or command would do better here. */
+/** Whether a program failed because of the machine: no other image or command would do better here. */
 export const saysNodeFault = (said: string): boolean => FAULTS.test(said);

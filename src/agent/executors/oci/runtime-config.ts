@@ -3,7 +3,7 @@ import { PROGRESS_FILE_VARIABLE } from "../../runs/progress-files.ts";
 import type { ContainerPlan, PlannedContainer } from "./container-plan.ts";
 import type { UnpackedImage } from "./images/unpacked-image.ts";
 
-/** Where a container finds what is put into it for its task. */
+/** The paths inside a container of the files that its task needs. */
 const OWN = "/run/busbar";
 export const SCRIPT_INSIDE = `${OWN}/script`;
 const PROGRESS_INSIDE = `${OWN}/progress`;
@@ -16,8 +16,8 @@ interface BindMount {
 }
 
 /**
- * Without raw sockets, device nodes, audit, and what administers the machine. A program that drops its own user and
- * changes files in the image still works.
+ * Without raw sockets, device nodes, audit, and administration of the machine. A program that drops its own user and changes files in the
+ * image still works.
  */
 const CAPABILITIES = [
   "CAP_CHOWN",
@@ -48,8 +48,8 @@ const MASKED = [
 const READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /**
- * What runc starts for one container of a run, as the runtime specification of OCI has it. `hostFiles`: those of
- * this machine that a container on its network needs to find names.
+ * The configuration of one container of a run, by the runtime specification of OCI. `hostFiles`: files of this machine that a container on
+ * its network needs to resolve host names.
  */
 export function runtimeConfig(
   plan: ContainerPlan,
@@ -64,7 +64,7 @@ export function runtimeConfig(
     ociVersion: "1.0.2",
     process: {
       terminal: false,
-      // An agent that is not root has one user to give away.
+      // An agent that is not root can map only one user.
       user: isRootless ? { uid: 0, gid: 0 } : image.user,
       args,
       env: envOf(image, container),
@@ -133,7 +133,7 @@ function systemMounts(isRootless: boolean): BindMount[] {
       options: [...strict, "mode=1777", `size=${limits.containerShmBytes}`],
     },
     { destination: "/dev/mqueue", type: "mqueue", source: "mqueue", options: strict },
-    // A new sysfs belongs to a network namespace, which a user's own cannot be given.
+    // A new sysfs belongs to a network namespace, which a user namespace cannot own here.
     isRootless
       ? { destination: "/sys", type: "none", source: "/sys", options: ["rbind", ...strict, "ro"] }
       : { destination: "/sys", type: "sysfs", source: "sysfs", options: [...strict, "ro"] },
@@ -159,14 +159,14 @@ const askedMounts = ({ mounts }: ContainerPlan): BindMount[] =>
   mounts.map(({ source, target, writable }) => bind(source, target, writable));
 
 const CPU_PERIOD_US = 100_000;
-const CPU_QUOTA_US_MIN = 1_000; // the kernel takes no less
+const CPU_QUOTA_US_MIN = 1_000; // the kernel's minimum
 
 function resourcesOf({ needs, means }: ContainerPlan): unknown {
   const { memory: bytes = 0, cpu: millis = 0 } = needs;
   const shares = Math.max(2, Math.round(millis * 1.024)); // one cpu: 1024, the kernel's default
   const quota = Math.max(CPU_QUOTA_US_MIN, Math.round((millis * CPU_PERIOD_US) / 1_000));
   return {
-    devices: [{ allow: false, access: "rwm" }], // runc adds those that every program may expect
+    devices: [{ allow: false, access: "rwm" }], // runc adds the devices that every program expects
     ...(means.memory && bytes > 0 && { memory: { limit: bytes, swap: bytes } }),
     ...(means.cpu === "weight" && millis > 0 && { cpu: { shares } }),
     ...(means.cpu === "quota" && millis > 0 && { cpu: { shares, quota, period: CPU_PERIOD_US } }),

@@ -1,9 +1,6 @@
-/**
- * What the command of a run with containers is: shell texts that are constants. What a user wrote is never part of
- * them: paths and names are their arguments.
- */
+/** The commands of a run with containers: constant shell texts. They never contain user input: paths and names are their arguments. */
 
-/** The exit code of a run whose containers were not started; why stands in its directory. */
+/** The exit code of a run whose containers were not started; the reason is in its directory. */
 export const NOT_PREPARED = 125;
 
 /** Arguments: the lock of its images, flock, node, the preparer, the run's directory, and then the command. */
@@ -15,15 +12,15 @@ exec "$@"
 `;
 
 /**
- * Runs the containers of a run and ends with the exit code of the first that ended; the others are stopped then.
+ * Runs the containers of a run and ends with the exit code of the first container that ended; it then stops the others.
  * Runs in a mount namespace of its own, so that no mount outlives it. Arguments: the run's directory, overlay or copy,
  * runc, its directory of states, the grace period in tenths of a second, and a name and an id for each container.
  *
- * - TERM reaches runc by itself: it is sent to the whole session, and runc hands it on. But the first process of a pid
- *   namespace ignores signals that it has no handler for. One for which TERM would have its default effect, if it were not the first,
+ * - TERM reaches runc by itself: it is sent to the whole session, and runc passes it on. But the first process of a pid
+ *   namespace ignores signals that it has no handler for. A process for which TERM would have its default effect, if it were not the first,
  *   gets KILL instead: once, because a program may drop its handler while it ends in good order.
- * - Traps catch signals here, in each subshell too, so that exit codes are not lost; what is executed has the defaults.
- * - With several containers sed puts the name of each before its lines. It must outlive TERM to print the last of them.
+ * - Traps catch signals here, in each subshell too, so that exit codes are not lost; executed programs have the defaults.
+ * - With several containers sed puts the name of each before its lines. sed must outlive TERM to print the last of them.
  */
 export const SUPERVISE = `
 dir=$1 root=$2 runc=$3 states=$4 grace=$5

@@ -13,18 +13,17 @@ export const SHELL_DIED = "the shell over the process died and left no exit code
 
 export interface EndNames {
   readonly program: string;
-  /** Where that was looked for. */
+  /** The search path for it. */
   readonly lookedIn?: string | undefined;
   readonly vanished: string;
-  /** Of this machine, not of the work: its directory, its shell. */
+  /** This machine's own, not the work's: its directory, its shell. */
   readonly ownDirectory?: string | undefined;
   readonly ownShell?: true | undefined;
 }
 
 /**
- * How a run ended, from what its wrapper left (undefined: nothing) and what we intended. Once a
- * stop was written down the run is stopped, whatever it made of the signal: who wanted it gone
- * must not see it "fail".
+ * How a run ended, from its wrapper's record (undefined: none) and our own orders. Once a stop is recorded the run counts as stopped,
+ * whatever the command did with the signal: a client that stopped it must not see it "fail".
  */
 export function endOf(
   outcome: CommandOutcome | undefined,
@@ -62,7 +61,7 @@ export function endOf(
 }
 
 function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): string | undefined {
-  // Without a word of the wrapper: our signal reached it before its command, or killed it too.
+  // Without a record of the wrapper: our signal came before the command began, or killed the wrapper too.
   if (outcome === undefined) return stop.sent ?? "SIGTERM";
   return outcome.kind === "signalled" ? outcome.signal : undefined;
 }
@@ -70,7 +69,7 @@ function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): strin
 /** The outcome of an ended run. */
 export interface ProcessOutcome {
   readonly terms: Pick<ProcessRunTerms, "program" | "lookedIn" | "ownDirectory" | "ownShell">;
-  /** Of all runs. */
+  /** The directory of all runs. */
   readonly directory: string;
   readonly outcome: CommandOutcome | undefined;
   readonly vanished: string;
@@ -91,9 +90,9 @@ export function endOfRun(
   };
 }
 
-/** Its wrapper recorded nothing. If its directory was removed, it is unknown whether it ran. */
+/** Its wrapper recorded nothing. If its directory was removed, it is unknown whether the run began. */
 export function neverBegan(runDirectory: string, how: string): RunEnd {
   return existsSync(runDirectory)
     ? { kind: "node-fault", message: `the wrapper ended before it began: ${how}` }
-    : { kind: "vanished", message: "somebody deleted its directory" };
+    : { kind: "vanished", message: "its directory was deleted" };
 }

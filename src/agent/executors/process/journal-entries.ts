@@ -3,11 +3,11 @@ import type { OwnReplay, RememberedRun } from "../../runs/ledger/run-entries.ts"
 import { changeRun } from "../../runs/ledger/run-entries.ts";
 import type { ProcessRunTerms } from "./run.ts";
 
-/** What only the journal of a process executor has: see RunEntry for the rest. */
+/** Entries that only the journal of a process executor has: see RunEntry for the others. */
 export type ProcessEntry =
   /** No run survives a restart of the machine. */
   | { readonly kind: "boot"; readonly bootId: string }
-  /** The launch may have waited for its turn since the run was started. */
+  /** The launch may have been queued since the start of the run. */
   | { readonly kind: "begun"; readonly key: string; readonly atMs: number };
 
 /** Reads the entries of an earlier process. */
@@ -30,7 +30,7 @@ export class ProcessReplay implements OwnReplay<ProcessRunTerms, ProcessEntry> {
     }
   }
 
-  /** Whether the machine has not been restarted since; so it is when the journal does not say. */
+  /** Whether the machine has not restarted since; true when the journal does not say. */
   isSameBoot(bootId: string): boolean {
     return this.#bootId === undefined || this.#bootId === bootId;
   }

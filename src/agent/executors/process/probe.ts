@@ -18,14 +18,14 @@ export interface ProbeOptions {
   restore(): void;
 }
 
-let probes = 0; // of this process
+let probes = 0; // counter of this process
 
 /**
- * Resolves when processes can be started here: does all that a start does, with a process that does
- * nothing. Throws an Error whose message is the reason.
+ * Resolves when this machine can start processes: takes all steps of a start, with a process that does nothing. Throws an Error whose
+ * message is the reason.
  *
- * The data directory itself is not made again: when its disk is not mounted, that would put
- * everything on another one. What belongs into it is.
+ * It does not recreate the data directory itself: when its disk is not mounted, that would put everything on another disk. It recreates the
+ * directory's content.
  */
 export async function probe(options: ProbeOptions): Promise<void> {
   const { directory, starter, files } = options;
@@ -62,7 +62,7 @@ export async function probe(options: ProbeOptions): Promise<void> {
   }
 }
 
-/** As much as a small run writes, and as surely. */
+/** As many bytes as a small run writes, flushed as well. */
 function writeAndSync(path: string): void {
   const file = openSync(path, "w", 0o600);
   try {

@@ -47,9 +47,9 @@ export interface ProcessExecutorOptions {
   readonly bootId?: string;
   /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
-  /** Instead of the native launcher that comes with this package. */
+  /** Replaces the native launcher of this package. */
   readonly launcherProgram?: string | undefined;
-  /** Whether runs can have a client, where this package has the program for it; default: yes. */
+  /** Whether runs can have a client, if this package has the program for it; default: yes. */
   readonly attaches?: boolean;
   /** Overrides `launcher`. */
   readonly starter?: ProcessStarter;
@@ -57,7 +57,7 @@ export interface ProcessExecutorOptions {
   readonly endsSurvivors?: boolean;
   /** How long a launcher may owe an answer before the starter gives it up. */
   readonly launcherStallMs?: number;
-  /** Instead of those of this machine. */
+  /** Replaces the sessions of this machine. */
   readonly sessions?: Sessions;
   readonly keptBounds?: KeptBounds | undefined;
   /** The agent's own environment. */
@@ -66,16 +66,16 @@ export interface ProcessExecutorOptions {
   readonly enforce?: Enforce | undefined;
   /** The control group to use instead of the agent's own. */
   readonly cgroup?: string | undefined;
-  /** Instead of the file system of control groups. */
+  /** Replaces the file system of control groups. */
   readonly cgroupFiles?: CgroupFiles | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
-  /** Puts runs into containers; default: runs with some do not start. Closed with this executor. */
+  /** Runs tasks in containers; default: runs that need them do not start. Closed with this executor. */
   readonly containers?: RunContainers | undefined;
 }
 
 /**
- * The first that this machine has, from the one that is wanted on:
+ * The first kind that this machine supports, from the requested one on:
  *
  * - native: by launchers in C that were started once (see NativeStarter).
  * - perl: by launchers in Perl that were started once (see PoolStarter).
@@ -86,17 +86,17 @@ export type LauncherKind = "native" | "perl" | "spawn";
 /**
  * Runs work as processes of this machine.
  *
- *   directory/lock             who uses it
- *   directory/journal.ndjson   what to remember (see JournalEntry)
+ *   directory/lock             the process that uses it
+ *   directory/journal.ndjson   see JournalEntry
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
  *   directory/launchers/812-1/ of a native launcher: its record, and its runs until they are forgotten
- *   directory/progress/17.3.1  how far one is, if it says so; in memory where there is a place for it
+ *   directory/progress/17.3.1  its reported progress, if any; in shared memory where possible
  *   directory/attach/17.3.1    the socket of a run with a client
  *   directory/spare/           of launchers in Perl: prepared to become one of runs/
- *   directory/trash/           on its way out
+ *   directory/trash/           to be deleted
  *
- * When a command ends, what it left behind is killed: its process group at once, what called setsid
- * a moment later (see Survivors). Throws `conflict` when another living agent uses the directory.
+ * When a command ends, the executor kills its remaining processes: its process group at once, processes that called setsid a moment later
+ * (see Survivors). Throws `conflict` when another living agent uses the directory.
  */
 export async function createProcessExecutor(options: ProcessExecutorOptions): Promise<Executor> {
   const { directory, logger } = options;
@@ -171,13 +171,13 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
   }
 }
 
-/** Throws `invalid_argument` when something was named that cannot be enforced. */
+/** Throws `invalid_argument` when a named limit cannot be enforced. */
 function openEnforcement(options: ProcessExecutorOptions, tag: string): Enforcement {
   const { enforce = [], cgroup, cgroupFiles } = options;
   if (enforce.length === 0) return NOTHING_ENFORCED;
   const enforcement = enforcementHere({ enforce, cgroup, tag, files: cgroupFiles });
   const enforced = describeEnforcement(enforcement);
-  options.logger.info({ enforced }, "what is enforced of what tasks ask for");
+  options.logger.info({ enforced }, "limits that are enforced on tasks");
   return enforcement;
 }
 
@@ -185,19 +185,20 @@ function checkLauncher({ isProcessMemoryLimited }: Enforcement, starter: Process
   if (!isProcessMemoryLimited || starter instanceof NativeStarter) return;
   throw new AppError(
     "invalid_argument",
-    "--enforce: process-memory needs the native launcher, which this agent does not use: it is made " +
-      "by npm install where there is a C compiler; see --launcher",
+    "--enforce: process-memory needs the native launcher, which this agent does not use: npm install " +
+      "builds it where it finds a C compiler; see --launcher",
   );
 }
 
-/** Nothing else does this for agents that were killed and never started again. */
+/** No other process removes these for agents that were killed and never restarted. */
 function tidyMemory(logger: Logger): void {
   try {
     const removed = removeProgressLeftovers(SHARED_MEMORY, tagsInUse);
-    if (removed > 0) logger.info({ removed }, "removed what killed agents left in shared memory");
+    if (removed > 0)
+      logger.info({ removed }, "removed progress files of killed agents from shared memory");
   } catch (error) {
     const reason = describeChain(error);
-    logger.warn({ reason }, "what killed agents left in shared memory stays for now");
+    logger.warn({ reason }, "could not remove progress files of killed agents from shared memory");
   }
 }
 
@@ -213,12 +214,12 @@ function createStarter(
   const program = launcher === "native" ? (options.launcherProgram ?? findLauncher()) : undefined;
   const fallback = createPool(options, { env, remover, fallback: spawning }, program === undefined);
   if (program === undefined) return fallback;
-  logger.info({ program }, "processes are started by the native launcher");
+  logger.info({ program }, "tasks are started by the native launcher");
   const stallMs = options.launcherStallMs;
   return new NativeStarter({ program, logs, env, clock, logger, fallback, stallMs });
 }
 
-/** Launchers in Perl, if there is one. */
+/** Launchers in Perl, if Perl is installed. */
 function createPool(
   options: ProcessExecutorOptions,
   parts: Pick<PoolStarterOptions, "env" | "remover" | "fallback">,
@@ -228,11 +229,14 @@ function createPool(
   const perl = PERLS.find((path) => existsSync(path));
   if (perl === undefined) {
     if (isFirst) {
-      logger.warn({ lookedFor: PERLS }, "there is no perl for launchers: processes are spawned");
+      logger.warn(
+        { lookedFor: PERLS },
+        "no perl found for launchers: the agent forks for each task, which is slower",
+      );
     }
     return parts.fallback;
   }
-  if (isFirst) logger.info({ perl }, "processes are started by launchers in Perl");
+  if (isFirst) logger.info({ perl }, "tasks are started by launchers in Perl");
   const runsDirectory = join(directory, "runs");
   const spareDirectory = join(directory, "spare");
   const own = { perl, runsDirectory, spareDirectory, stallMs: options.launcherStallMs };

@@ -29,10 +29,7 @@ export interface RunFilesOptions {
   readonly remover: Remover;
 }
 
-/**
- * What wrappers leave of runs: lanes and shells in a directory of the run's own, native launchers in
- * their records and slots.
- */
+/** The files of runs: lanes and shells write them into the run's own directory, native launchers into their records and slots. */
 export class RunFiles {
   readonly #options: RunFilesOptions;
 
@@ -40,12 +37,12 @@ export class RunFiles {
     this.#options = options;
   }
 
-  /** Where the files of a run are: with a native launcher in a slot, until the run is dropped. */
+  /** The location of a run's files: a slot of a native launcher, until the run is dropped. */
   directoryOf(key: string): string {
     return this.#options.logs.directoryOf(key) ?? this.pathOf(key);
   }
 
-  /** The directory of a run's own. */
+  /** The run's own directory. */
   pathOf(key: string): string {
     return join(this.#options.directory, "runs", key);
   }
@@ -66,13 +63,13 @@ export class RunFiles {
     throw new AppError("not_found", `no output of run ${key}: ${outputs.whyGone(key)}`);
   }
 
-  /** undefined: no wrapper has taken the run. */
+  /** undefined: no wrapper has claimed the run. */
   read(key: string): StateFile | undefined {
     const { logs } = this.#options;
     return logs.has(key) ? logs.read(key) : readStateFile(this.pathOf(key));
   }
 
-  /** Takes a run that no wrapper has begun, so that none can any more. False: one has begun it. */
+  /** Claims a run that no wrapper has begun, so that none can any more. False: one has begun it. */
   takeUnbegun(key: string): boolean {
     const { logs, remover } = this.#options;
     if (!logs.has(key)) {
@@ -86,7 +83,7 @@ export class RunFiles {
     return true;
   }
 
-  /** Tells the wrapper of a run to leave the rest of its session to us, and not to begin any more. */
+  /** Orders the wrapper of a run to leave the rest of its session to the agent, and to begin no more commands. */
   markStopping(key: string): void {
     if (!this.#options.logs.markStopping(key)) markStopping(this.pathOf(key));
   }
@@ -102,7 +99,7 @@ export class RunFiles {
     this.discard(this.directoryOf(key), isClean && bytes <= limits.spareBytesMax);
   }
 
-  /** Removes the files of a probe: it is no run, and no one will read them. */
+  /** Removes the files of a probe: it is not a run, and has no readers. */
   dropProbe(key: string): void {
     const { logs, remover } = this.#options;
     const slot = logs.directoryOf(key);
@@ -110,7 +107,7 @@ export class RunFiles {
     for (const path of [slot, this.pathOf(key)]) if (path !== undefined) remover.remove(path);
   }
 
-  /** Waits, with a bound, until wrappers that are on their way have taken these runs. */
+  /** Waits, with a bound, until starting wrappers have claimed these runs. */
   async awaitTaken(keys: readonly string[], clock: Clock): Promise<void> {
     const { logs } = this.#options;
     await awaitWrappers(keys, clock, (key) => {
@@ -145,6 +142,6 @@ export class RunFiles {
   }
 }
 
-/** Those who wait for the command of a run: one of them is enough. */
+/** The processes that wait for the command of a run: one of them suffices. */
 export const wrappersOf = ({ wrapper, keeper }: StateFile): ProcessIdentity[] =>
   [wrapper, keeper].filter((one) => one !== undefined);

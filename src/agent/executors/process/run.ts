@@ -4,13 +4,13 @@ import type { EndedReport, RunEnd, RunId, RunReport } from "../../../ports/execu
 import type { ProcessIdentity } from "../../proc.ts";
 import type { RunTerms, StopOrder } from "../../runs/ledger/run-entries.ts";
 
-/** What must be known to look after a run, also for an agent that did not start it. */
+/** The data needed to manage a run, also by an agent that did not start it. */
 export interface ProcessRunTerms extends RunTerms {
   readonly program: string; // for messages
-  /** Where it is looked for, if not where all are; see placeOf. */
+  /** The search path, if it is not the usual one; see placeOf. */
   readonly lookedIn?: string;
   readonly startedAtMs: number;
-  /** It works in a directory that this agent makes, by a shell that this agent chose. */
+  /** The run works in a directory that this agent makes, with a shell that this agent chose. */
   readonly ownDirectory?: true;
   readonly ownShell?: true;
   readonly group?: GroupTerms;
@@ -19,7 +19,7 @@ export interface ProcessRunTerms extends RunTerms {
 /** The control group of a run. */
 export interface GroupTerms {
   readonly path: string;
-  /** Enforced; absent: memory is not. */
+  /** The enforced limit; absent: memory is not limited. */
   readonly memoryBytes?: number;
 }
 
@@ -31,18 +31,18 @@ export interface ProcessStop extends StopOrder {
 /** The parent of the command. Runs started by this process report their own end; the agent polls others. */
 export type Wrapper =
   | { readonly kind: "told" }
-  | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any is enough
-  | { readonly kind: "unknown"; readonly sinceMs: number }; // took the run, has not said who it is
+  | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any of them suffices
+  | { readonly kind: "unknown"; readonly sinceMs: number }; // claimed the run, has not recorded its identity yet
 
 export const TOLD: Wrapper = { kind: "told" };
 
 /**
- *   running ----wrapper gone----> ended
+ *  running ----wrapper gone----> ended
  *      |                            ^
  *      +--wrapper gone, but others  |
  *         of a stopped run go on--> lingering
  *
- * A lingering run's command has ended; others of its session still have their grace period.
+ * The command of a lingering run has ended; other processes of its session still have their grace period.
  */
 export type ProcessRunState =
   | { readonly kind: "running"; readonly wrapper: Wrapper; readonly stop: ProcessStop | undefined }
@@ -53,14 +53,14 @@ export interface ProcessRun {
   readonly id: RunId;
   readonly key: string;
   terms: ProcessRunTerms;
-  /** False: the starter has it, and has not reported yet that the process exists. */
+  /** False: the starter has it, and has not reported the process yet. */
   hasBegun: boolean;
   /** By the monotonic clock; undefined: in an earlier process, or not yet. */
   begunAt?: number;
   state: ProcessRunState;
   /** Processes that left its session and were sent TERM. */
   warned?: Set<number>;
-  /** As its wrapper told when it ended; undefined: to be looked up. */
+  /** The record of its wrapper at the end; undefined: to be read from the file. */
   left: Left | undefined;
 }
 
@@ -87,7 +87,7 @@ export const strayTerms = (
 export const isActive = (run: ProcessRun | undefined): boolean =>
   run !== undefined && run.state.kind !== "ended";
 
-/** undefined: no wrapper has said yet that its process exists. */
+/** undefined: no wrapper has reported its process yet. */
 export function reportOf({ state, hasBegun, terms }: ProcessRun): RunReport | undefined {
   if (state.kind === "ended") return state.report;
   return hasBegun ? { kind: "running", startedAtMs: terms.startedAtMs } : undefined;
@@ -96,7 +96,7 @@ export function reportOf({ state, hasBegun, terms }: ProcessRun): RunReport | un
 export const stopOf = ({ state }: ProcessRun): ProcessStop | undefined =>
   state.kind === "ended" ? undefined : state.stop;
 
-/** The clock may have been set since it began: how long it took is known better than when it ended. */
+/** The clock may have been set since the start: the duration is more reliable than the end time. */
 export function endReportOf(
   { hasBegun, begunAt, terms }: ProcessRun,
   end: RunEnd,
@@ -113,7 +113,7 @@ export function endReportOf(
   return { kind: "ended", startedAtMs, endedAtMs: Math.round(atMs), end, usage: measured };
 }
 
-/** Bytes of its output that are retained; undefined: to be looked up. */
+/** Retained bytes of its output; undefined: to be computed. */
 export function bytesOf({ left, terms }: ProcessRun): number | undefined {
   if (left === undefined) return undefined;
   const [stdout, stderr] = left.outputBytes;

@@ -12,7 +12,7 @@ import type { ProcessStarter } from "./launchers/starter.ts";
 
 export interface RunsOptions {
   readonly directory: string;
-  /** What lanes prepare: see PoolStarter. */
+  /** The directories that lanes prepare: see PoolStarter. */
   readonly spareDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,9 +25,9 @@ export interface RunsOptions {
   readonly tag: string;
   readonly endsSurvivors: boolean;
   readonly enforcement: Enforcement;
-  /** Instead of the file system of control groups. */
+  /** Replaces the file system of control groups. */
   readonly cgroupFiles?: CgroupFiles | undefined;
-  /** For runs in containers; undefined: there are none. */
+  /** For runs in containers; undefined: not supported. */
   readonly containers: RunContainers | undefined;
   readonly attached: AttachedRuns;
   readonly remover: Remover;

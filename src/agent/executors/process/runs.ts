@@ -87,7 +87,7 @@ export class Runs {
     });
   }
 
-  /** Finds what earlier lives left. Called once, before anything else. */
+  /** Finds the runs of earlier processes. Called once, before anything else. */
   async recover(): Promise<void> {
     const { directory, spareDirectory, bootId, remover, logs, clock, attached } = this.#options;
     const replay = new ProcessReplay();
@@ -98,7 +98,7 @@ export class Runs {
       const keys = unended.map(([key]) => key);
       await this.#files.awaitTaken(keys, clock);
     }
-    // From here on no lane or launcher of an earlier process begins a run.
+    // From now on no lane or launcher of an earlier process begins a run.
     remover.remove(spareDirectory);
     await logs.closeEarlier(clock);
     for (const [key, { terms, stop, ended }] of remembered) {
@@ -118,7 +118,7 @@ export class Runs {
     this.#groups.recover(activeKeys);
     this.#options.containers?.recover(activeKeys);
     attached.recover(activeKeys);
-    this.#survivors.ended(false); // of runs that ended while no agent was there
+    this.#survivors.ended(false); // of runs that ended while no agent was running
   }
 
   start(asked: RunRequest): void {
@@ -145,7 +145,7 @@ export class Runs {
   stop(id: RunId): void {
     const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.state.kind !== "running" || run.state.stop !== undefined) return;
-    // A run that has already ended by itself is not stopped: its end is about to be reported.
+    // A run that has already ended by itself is not stopped: its end will be reported.
     if (this.#files.read(run.key)?.outcome !== undefined) return;
     this.#beginStop(run, "stopped");
   }
@@ -161,7 +161,7 @@ export class Runs {
     this.#options.logs.release(key, directory);
     const bytes = bytesOf(run) ?? outputBytes(directory);
     const isEmpty = !hasFiles || (isClean && bytes === 0);
-    // An empty output reads the same without a file. The rest of a clean directory stays as it is.
+    // An empty output reads the same without a file. The rest of a clean directory stays.
     if (isEmpty && hasFiles) this.#ledger.after(() => this.#files.discard(directory, true));
     else if (!isEmpty && !isClean) this.#options.remover.removeWork(directory);
     this.#ledger.forget(run, { forgottenAtMs, bytes, outputLimitBytes, isClean, isEmpty });
@@ -188,7 +188,7 @@ export class Runs {
 
   rewriteJournal = (): void => this.#ledger.rewrite();
 
-  /** Stops watching. False when it had been called before. */
+  /** Stops watching. False when it was called before. */
   close(): boolean {
     if (!this.#ledger.close()) return false;
     this.#watch.stop();
@@ -250,7 +250,7 @@ export class Runs {
     } else {
       const { outcome, usage } = gone;
       const { stop } = run.state;
-      // A stop may have been marked after the lane had looked: the next run would find the mark.
+      // A stop may have been marked after the lane had checked: the next run would find the mark.
       run.left = { ...gone, isClean: gone.isClean && stop === undefined };
       if (stop !== undefined && hasRun(outcome)) {
         this.#lookUp(run, "it ended");
@@ -300,7 +300,7 @@ export class Runs {
     }
   }
 
-  /** False when no wrapper has taken the run. */
+  /** False when no wrapper has claimed the run. */
   #findAgain(run: ProcessRun, isSameBoot = true): boolean {
     const file = this.#files.read(run.key);
     if (file === undefined) return false;
@@ -315,7 +315,7 @@ export class Runs {
     return true;
   }
 
-  /** Runs without an entry, after a journal was lost: the agent must know those that are alive. */
+  /** Runs without an entry, after a journal was lost: the agent must adopt those that are alive. */
   #recoverStrays(): void {
     const { runs, kept } = this.#ledger;
     for (const key of this.#files.findStrays((found) => runs.has(found) || kept.has(found))) {

@@ -2,14 +2,13 @@ import type { ProcessIdentity } from "../../proc.ts";
 import { identityOf, membersOf } from "../../proc.ts";
 
 /**
- * The processes of a run are those of its session, named by who leads it, and only a process that
- * calls setsid leaves it. Programs like timeout(1) make process groups of their own within it, so
- * signalling the leader's group alone would miss them.
+ * The processes of a run are those of its session, identified by the session leader; only a process that calls setsid leaves it. Programs
+ * like timeout(1) make their own process groups within it, so signalling the leader's group alone would miss them.
  */
 export interface Sessions {
-  /** Sends `signal` to everyone in each session; those in the leader's own group get it at once. */
+  /** Sends `signal` to every process of each session; those in the leader's own group get it at once. */
   signal(sessions: readonly ProcessIdentity[], signal: "SIGTERM" | "SIGKILL"): void;
-  /** The pids of those leaders whose sessions still have processes. Their wrappers have ended. */
+  /** The leaders (pids) whose sessions still have processes. Their wrappers have ended. */
   inhabited(sessions: readonly ProcessIdentity[]): ReadonlySet<number>;
   /** Kills all processes that are left in these sessions, whose wrappers have ended. */
   killOrphans(sessions: readonly ProcessIdentity[]): void;
@@ -34,8 +33,8 @@ export const linuxSessions: Sessions = {
 };
 
 /**
- * The kernel does not give a number away while a session of that number has members. So a process
- * with the number of the leader that is not the leader means that the session is a stranger's.
+ * The kernel does not reuse a number while a session of that number has members. So a process with the number of the leader that is not the
+ * leader means that the session is another one.
  */
 function orphansOf(sessions: readonly ProcessIdentity[]): ReturnType<typeof membersOf> {
   const leaders = new Map(sessions.map((leader) => [leader.pid, leader.startTicks]));
@@ -51,6 +50,6 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {
-    // It has ended already, or this user may not signal it: the next poll shows which.
+    // The process has ended already, or this user may not signal it: the next poll shows which.
   }
 }

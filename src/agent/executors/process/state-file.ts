@@ -22,11 +22,11 @@ export interface StateFile extends WrapperState {
   readonly writtenAtMs: number;
   /** The process that waits for the command when the wrapper dies. */
   readonly keeper?: ProcessIdentity | undefined;
-  /** undefined: the wrapper does not say. */
+  /** undefined: the wrapper does not record it. */
   readonly startedAtMs?: number | undefined;
 }
 
-/** undefined: no wrapper has taken the run of this directory. */
+/** undefined: no wrapper has claimed the run of this directory. */
 export function readStateFile(directory: string): StateFile | undefined {
   const path = join(directory, "state");
   try {
@@ -45,8 +45,8 @@ export const lostStateFile = (
 ): StateFile => ({ wrapper, session: wrapper, outcome: undefined, writtenAtMs });
 
 /**
- * An agent killed right after it started a run may leave a wrapper on its way. Within this time the run
- * continues as if nothing had happened; after that the agent claims it in place of the wrapper.
+ * An agent killed right after it started a run may leave a starting wrapper. Within this time the run continues as if nothing had happened;
+ * after that the agent claims it in place of the wrapper.
  */
 export async function awaitWrappers(
   keys: readonly string[],
@@ -61,27 +61,27 @@ export async function awaitWrappers(
   }
 }
 
-/** Whether a wrapper has taken the run of this directory. */
+/** Whether a wrapper has claimed the run of this directory. */
 export const isTaken = (directory: string): boolean => existsSync(join(directory, "state"));
 
 /**
- * Takes a run that no wrapper has taken, so that none can any more: one that was started just
- * before the last agent died may still be on its way. False: a wrapper was faster.
+ * Claims a run that no wrapper has claimed, so that none can any more: a wrapper that was started just before the last agent died may still
+ * be starting. False: a wrapper was faster.
  */
 export function takeFromWrappers(directory: string): boolean {
   try {
     closeSync(openSync(join(directory, "state"), "wx"));
     return true;
   } catch (error) {
-    if (isCode(error, "ENOENT")) return true; // not even the directory was made
+    if (isCode(error, "ENOENT")) return true; // not even the directory exists
     if (isCode(error, "EEXIST")) return false;
     throw error;
   }
 }
 
 /**
- * Tells the wrapper of a run to leave the rest of its session to us, and not to begin any more. A
- * run that no wrapper has claimed is claimed here, so that none can: by a rename, as lanes do it.
+ * Orders the wrapper of a run to leave the rest of its session to the agent, and to begin no more commands. Claims a run that no wrapper
+ * has claimed, so that none can: by a rename, as lanes do.
  */
 export function markStopping(directory: string): void {
   for (let attempt = 0; ; attempt += 1) {
@@ -99,7 +99,7 @@ export function markStopping(directory: string): void {
       return;
     } catch (error) {
       rmSync(prepared, { recursive: true, force: true });
-      // A wrapper was faster: the directory is there now.
+      // A wrapper was faster: the directory exists now.
       if (!isCode(error, "ENOTEMPTY") && !isCode(error, "EEXIST")) throw error;
     }
   }

@@ -16,20 +16,20 @@ export interface SurvivorsOptions {
   readonly tag: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Processes that native launchers inherited; undefined: the kernel does not say. */
+  /** Processes that native launchers inherited; undefined: the kernel does not list them. */
   orphans(): readonly number[] | undefined;
   isActive(key: string): boolean;
 }
 
 /**
- * Processes that left the session of their run: setsid(2) takes them out of reach of a signal to it.
- * They are found by their environment. Children of native launchers' commands go to the launcher's
- * keeper when their parents end, so that only those are looked at; otherwise all of the machine are,
- * once for any number of ended runs, and for at most a small share of the time.
+ * Processes that left the session of their run: after setsid(2) a signal to the session does not reach them. The agent finds them by their
+ * environment. Children of native launchers' commands go to the launcher's keeper when their parents end, so that only the keeper's
+ * children are checked; otherwise all processes of the machine, once for any number of ended runs, and for at most a small share of the
+ * time.
  */
 export class Survivors {
   readonly #options: SurvivorsOptions;
-  readonly #killed = new Map<number, number>(); // pid => how often
+  readonly #killed = new Map<number, number>(); // pid => number of attempts
   #cancel: (() => void) | undefined;
   #restUntilMs = 0;
   #isFullDue = false;
@@ -38,13 +38,13 @@ export class Survivors {
     this.#options = options;
   }
 
-  /** A run has ended: kills soon whatever is left of it. */
+  /** A run has ended: kills its remaining processes soon. */
   ended(isNative: boolean): void {
     if (!isNative) this.#isFullDue = true;
     this.#schedule(Math.max(0, this.#restUntilMs - performance.now()));
   }
 
-  /** The processes of these runs that still run, one pass for all. */
+  /** The processes of these runs that are still alive, one pass for all. */
   of(keys: ReadonlySet<string>, isNative: boolean): Map<string, number[]> {
     const found = new Map<string, number[]>();
     if (keys.size === 0) return found;
@@ -86,13 +86,13 @@ export class Survivors {
     this.#schedule(Math.max(limits.processPollMs, tookMs));
   }
 
-  /** False: it was tried often enough. */
+  /** False: enough attempts were made. */
   #kill(pid: number, key: string): boolean {
     const times = (this.#killed.get(pid) ?? 0) + 1;
     this.#killed.set(pid, times);
     const { logger } = this.#options;
     if (times === limits.survivorKillsMax) {
-      logger.warn({ run: key, pid }, "a process of an ended run cannot be ended");
+      logger.warn({ run: key, pid }, "a process of an ended run cannot be killed");
     }
     if (times >= limits.survivorKillsMax) return false;
     send(pid, "SIGKILL");
@@ -137,7 +137,7 @@ function environmentOf(pid: number): string {
   }
 }
 
-/** The run that a process belongs to; undefined: none of this agent's, or not ours to look at. */
+/** The run that a process belongs to; undefined: none of this agent's, or this user may not read it. */
 function keyOf(pid: number, tag: string): string | undefined {
   const text = environmentOf(pid);
   const head = `\0${RUN_VARIABLE}=${tag}.`;
@@ -161,6 +161,6 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended already, or this user may not signal it: the next poll shows which.
+    // The process has ended already, or this user may not signal it: the next poll shows which.
   }
 }

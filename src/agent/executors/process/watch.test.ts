@@ -24,7 +24,7 @@ const aStoppedRun = (index: number, nowMs: number): ProcessRun => ({
   left: undefined,
 });
 
-/** A watch over runs on a machine on which each pass over all processes takes its time. */
+/** A watch over runs on a machine on which each pass over all processes takes some time. */
 function aWatch() {
   const clock = new FakeClock();
   const active = new Set<ProcessRun>();

@@ -22,16 +22,16 @@ export interface ProcessWatchOptions {
   isNative(key: string): boolean;
   directoryOf(key: string): string;
   readState(key: string): StateFile | undefined;
-  /** Once per look, before any state is read. */
+  /** Called once per look, before any state is read. */
   refresh(): void;
-  /** A wrapper that took the run has said who it is. */
+  /** A wrapper that claimed the run has recorded its identity. */
   onWrapperKnown(run: ProcessRun, file: StateFile): void;
   /** The wrapper that had claimed the run has ended. */
   onWrapperGone(run: ProcessRun, file: StateFile): void;
   onTimeLimit(run: ProcessRun): void;
   /** No process of a lingering run is left. */
   onDeserted(run: ProcessRun, file: StateFile): void;
-  /** Once per look, for what else is due; returns when it wants to be called again. */
+  /** Called once per look, for other due work; returns when it wants to be called again. */
   alsoAt(nowMs: number): number | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface ProcessWatchOptions {
 export class Watch {
   readonly #options: ProcessWatchOptions;
   readonly #alarm: Alarm;
-  readonly #alive = new Map<number, boolean>(); // of one look: thousands may share a wrapper
+  readonly #alive = new Map<number, boolean>(); // within one look: thousands of runs may share a wrapper
   #nextCutAtMs = 0;
-  #rest: (() => void) | undefined; // after a look, as long as it took
+  #rest: (() => void) | undefined; // a pause after a look, as long as the look took
   #isAskedMeanwhile = false;
 
   constructor(options: ProcessWatchOptions) {
@@ -61,8 +61,8 @@ export class Watch {
   }
 
   /**
-   * Something has changed: looks soon, once for all changes of one go. A look costs as much as there
-   * are runs and processes, so looks take at most half of the time, however many changes come.
+   * Something has changed: looks soon, once for all changes of one turn. A look costs as much as there are runs and processes, so looks
+   * take at most half of the time, however many changes there are.
    */
   lookSoon(): void {
     if (this.#rest === undefined) this.#alarm.wakeBy(this.#options.clock.nowMs());
@@ -115,11 +115,11 @@ export class Watch {
     if (wrapper.kind === "adopted" && !isWaiting) this.#options.refresh();
     const file = this.#fileOf(run);
     const hasOutcome = file?.outcome !== undefined;
-    if (isWaiting && !hasOutcome) return; // a lane with an outcome has nothing to do with it any more
+    if (isWaiting && !hasOutcome) return; // a lane with an outcome no longer has the run
     if (wrapper.kind === "adopted") {
       this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identities[0], nowMs));
     } else if (file === undefined) {
-      return; // on its way: it has just been started
+      return; // it has just been started
     } else if (file.wrapper !== undefined) {
       this.#options.onWrapperKnown(run, file);
     } else if (hasOutcome || nowMs - wrapper.sinceMs > limits.launcherStallMs) {
@@ -166,7 +166,7 @@ export class Watch {
 
   #survivorsOf(runs: Iterable<ProcessRun>): Map<string, readonly number[]> {
     const grouped = new Map<string, readonly number[]>();
-    const keys = new Set<string>(); // of runs without a group of their own
+    const keys = new Set<string>(); // of runs without their own group
     for (const { key, terms } of runs) {
       if (terms.group === undefined) keys.add(key);
       else {
@@ -178,7 +178,7 @@ export class Watch {
     return new Map([...grouped, ...this.#options.survivors.of(keys, areNative)]);
   }
 
-  /** They left the session before its signal came: they get one of their own, then KILL as the others. */
+  /** Processes that left the session before its signal came: they get their own TERM, then KILL like the others. */
   #endSurvivors(run: ProcessRun, pids: readonly number[], nowMs: number): void {
     if (run.state.kind !== "lingering") return;
     const isDue = nowMs >= run.state.stop.killAtMs;
@@ -202,7 +202,7 @@ export class Watch {
       const isDue = nowMs >= stop.killAtMs;
       if (!isDue && (stop.sent !== undefined || kind === "lingering")) continue;
       const session = kind === "lingering" ? run.state.session : this.#fileOf(run)?.session;
-      if (session === undefined) continue; // it has not begun, and a stop that is written keeps it so
+      if (session === undefined) continue; // it has not begun, and a recorded stop keeps it so
       run.state = { ...run.state, stop: { ...stop, sent: isDue ? "SIGKILL" : "SIGTERM" } };
       if (isDue && run.terms.group !== undefined) this.#options.groups.kill(run.terms.group);
       if (kind === "lingering") orphans.push(session);
@@ -228,7 +228,7 @@ export class Watch {
   }
 }
 
-/** When a run wants to be looked at again. */
+/** The time when a run must be looked at again. */
 function nextLookOf(run: ProcessRun, nowMs: number): number {
   if (run.state.kind === "ended") return Number.POSITIVE_INFINITY;
   const pollAtMs = nowMs + limits.processPollMs;

@@ -34,15 +34,15 @@ export const pathOf = ({ directory }: RemotePlace, key: string): string => join(
 /** Servers of different versions may use one machine. */
 const START_FILE = `start-${createHash("sha256").update(START).digest("hex").slice(0, 8)}`;
 
-/** How the variable begins that marks each process of a run; its key and a semicolon follow. */
+/** The beginning of the variable that marks each process of a run; its key and a semicolon follow. */
 export const markOf = ({ directory }: RemotePlace): string =>
   `${RUN_VARIABLE}=${createHash("sha256").update(directory).digest("hex").slice(0, 12)}.`;
 
-/** Without it nothing can be started there; what an earlier link has sent begins no more. */
+/** Without it the machine can start nothing; runs that an earlier link sent no longer begin. */
 export const installCommand = (place: RemotePlace, link: string) =>
   script(place, INSTALL, place.directory, START_FILE, START, link);
 
-/** Ends the run's session; one that has not begun never will. */
+/** Ends the run's session; a run that has not begun never will. */
 export const stopCommand = (
   place: RemotePlace,
   key: string,
@@ -79,8 +79,8 @@ export function wordsOf(place: RemotePlace, { key, terms, request }: SentRun): r
 }
 
 /**
- * What runs these one after the other there, in a session of their own, so that nothing that is meant
- * for the program that we speak to reaches them. Time limit, grace and output limit are alike.
+ * The command that runs these runs there, one after the other, in their own session, so that no signal to the worker reaches them. Time
+ * limit, grace and output limit are equal.
  */
 export function startCommand(
   place: RemotePlace,
@@ -118,7 +118,7 @@ export const shutCommand = (
   keys: readonly string[],
 ) => script(place, SHUT, place.directory, `shut.${link}.${number}`, ...keys);
 
-/** Where to work, and whether that is the run's own. */
+/** The working directory, and whether it is the run's own. */
 function directoryFor(
   { cwd }: RunRequest,
   { work }: RemoteRunTerms,

@@ -22,7 +22,7 @@ export interface KeptRunsOptions {
  */
 export class KeptRuns {
   readonly #options: KeptRunsOptions;
-  /** With the directories that go with them. */
+  /** With their directories. */
   readonly #toForget = new Map<string, string>();
   readonly #toRemove = new Set<string>();
   #cancelTimer: (() => void) | undefined;
@@ -33,7 +33,7 @@ export class KeptRuns {
     this.#options = options;
   }
 
-  /** Outputs that earlier ones have kept. Removes directories that no run works in any more. */
+  /** Outputs that earlier executors retained. Removes unused working directories. */
   async recover(inUse: ReadonlySet<string>): Promise<[key: string, output: KeptOutput<never>][]> {
     const { clock } = this.#options;
     const lines = await this.#run(LIST_KEPT, []);
@@ -62,12 +62,12 @@ export class KeptRuns {
     this.#cancelTimer ??= this.#options.clock.after(limits.remoteForgetMs, () => this.#flush());
   }
 
-  /** With the next `write`, or soon after the next `forget`. */
+  /** Written with the next `write`, or soon after the next `forget`. */
   remove(key: string): void {
     this.#toRemove.add(key);
   }
 
-  /** It is started again: its files are not to be removed. */
+  /** The run is started again: its files must not be removed. */
   spare(key: string): void {
     this.#toRemove.delete(key);
   }
@@ -87,13 +87,16 @@ export class KeptRuns {
         await this.write();
       } catch (error) {
         if (this.#options.shell.closed.aborted || this.#isClosed) return; // found again, and reported again
-        this.#options.logger.warn({ error: describeChain(error) }, "ends could not be noted yet");
+        this.#options.logger.warn(
+          { error: describeChain(error) },
+          "could not write ends of runs to the worker's machine; trying again",
+        );
         this.#cancelTimer ??= this.#options.clock.after(limits.remoteSurveyMs, () => this.#flush());
       }
     });
   }
 
-  /** Throws when the machine cannot be reached; the next call writes what this one could not. */
+  /** Throws when the machine is unreachable; the next call writes what this one could not. */
   async write(): Promise<void> {
     while (this.#toForget.size > 0) {
       const some = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);

@@ -41,23 +41,23 @@ test("a restarted worker is recognized by its user, directory and command line, 
     likeness,
     process: `old ${likeness}`,
   }));
-  const names = new NodeNames(); // of a server that was restarted, too
+  const names = new NodeNames(); // after a restart of the server too
   const claim = (process: string, likeness: string) =>
     names.claim(who(process, { likeness, named }), new AShell());
   expect(await claim("new c", "c")).toBe("gs-blue-1-3");
   expect(await claim("old b", "other")).toBe("gs-blue-1-2");
   expect(await claim("new", "nobody's")).toBe("gs-blue-1");
-  expect(await claim("new a", "a")).toBe("gs-blue-1-4"); // its own is taken
+  expect(await claim("new a", "a")).toBe("gs-blue-1-4"); // its own name is in use
 });
 
-test("a name on a machine's disk that is not its own gives it nothing", async () => {
+test("a name on a machine's disk that belongs to another machine gives it nothing", async () => {
   for (const name of ["gs-green", "gs-blue-10-2", "gs-blue-1-x", "default"]) {
     const named = [{ name, likeness: "same", process: "a" }];
     expect(await new NodeNames().claim(who("a", { named }), new AShell())).toBe("gs-blue-1");
   }
 });
 
-test("a machine has one name, whenever it comes", async () => {
+test("a machine has one name, whenever it connects", async () => {
   const names = new NodeNames();
   const [first, second] = [new AShell(), new AShell()];
   expect(await names.claim(who("a"), first)).toBe("gs-blue-1");
@@ -65,7 +65,7 @@ test("a machine has one name, whenever it comes", async () => {
   expect(await names.claim(who("b"), second)).toBe("gs-blue-1");
 });
 
-test("programs on one machine at the same time have one each, and find it again", async () => {
+test("several programs on one machine have one name each, and find it again", async () => {
   const names = new NodeNames();
   const shells = { a: new AShell(), b: new AShell(), c: new AShell() };
   expect(await names.claim(who("a"), shells.a)).toBe("gs-blue-1");
@@ -83,11 +83,11 @@ test("a process that connects again ends its old link at once", async () => {
   await names.claim(who("a"), old);
   expect(await names.claim(who("a"), anew)).toBe("gs-blue-1");
   expect(old.closed.aborted).toBe(true);
-  names.release("gs-blue-1", old); // which has nothing any more
+  names.release("gs-blue-1", old); // which no longer has a name
   expect(await names.claim(who("b"), new AShell())).toBe("gs-blue-1-2");
 });
 
-test("a link that does not answer any more gives its name up", async () => {
+test("a link that no longer answers loses its name", async () => {
   const names = new NodeNames();
   const [silent, alive] = [new AShell(), new AShell()];
   await names.claim(who("a"), silent);
@@ -97,7 +97,7 @@ test("a link that does not answer any more gives its name up", async () => {
   expect([silent.closed.aborted, alive.closed.aborted]).toEqual([true, false]);
 });
 
-test("of two machines of one host name the second adds who it is, whoever comes first later", async () => {
+test("of two machines with one host name the second gets a suffix, whichever connects first later", async () => {
   const names = new NodeNames();
   const [shell, others] = [new AShell(), new AShell()];
   const other = who("b", { identity: "999999aaaa" });

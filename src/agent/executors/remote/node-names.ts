@@ -20,12 +20,12 @@ interface Holder extends Who {
  */
 export class NodeNames {
   readonly #holders = new Map<string, Holder>();
-  /** The last name of a process: when its link comes again, it is for the same node. */
+  /** The last name of a process: a reconnected link is for the same node. */
   readonly #byProcess = new Map<string, string>();
-  /** Machines whose host name is that of another one's node, as far as that was found out. */
+  /** Machines whose host name is that of another machine's node, as far as known. */
   readonly #refused = new Set<string>();
 
-  /** The caller releases it. Throws `exhausted` when too many have that host name. */
+  /** The caller releases it. Throws `exhausted` when too many machines have that host name. */
   async claim(who: Who, shell: RemoteShell): Promise<string> {
     await this.#clear(who);
     const before = this.#byProcess.get(who.process);
@@ -40,7 +40,7 @@ export class NodeNames {
     if (this.#holders.get(name)?.shell === shell) this.#holders.delete(name);
   }
 
-  /** The name belongs to another machine. False: there is no other to try. */
+  /** The name belongs to another machine. False: no other name is left to try. */
   refuse({ identity, process }: Who): boolean {
     if (this.#refused.has(identity)) return false;
     if (this.#refused.size >= limits.remoteNamesMax) this.#refused.clear();
@@ -55,16 +55,16 @@ export class NodeNames {
     const checks = held.map(async ([name, holder]) => {
       const isSame = holder.process === process;
       if (!isSame && (await holder.shell.isThere())) return;
-      holder.shell.close(new AppError("unavailable", "its machine has connected anew"));
+      holder.shell.close(new AppError("unavailable", "its machine opened another connection"));
       this.release(name, holder.shell);
     });
     await Promise.all(checks);
   }
 
-  /** What its disk says that it was called, or one that looked the same, if that is free. */
+  /** The name on its disk, or that of a process with the same likeness, if that is free. */
   #known(who: Who): string | undefined {
     const base = this.#baseFor(who);
-    // Whatever stands on its disk: a machine has names of its own only.
+    // Whatever its disk says: a machine only has its own names.
     const isOwn = (name: string): boolean =>
       name === base ||
       (name.startsWith(`${base}-`) && /^\d{1,4}$/.test(name.slice(base.length + 1)));
@@ -89,7 +89,7 @@ export class NodeNames {
       const name = number === 1 ? base : `${base}-${number}`;
       if (!this.#holders.has(name)) return name;
     }
-    throw new AppError("exhausted", `too many connect from machines that are called ${hostname}`);
+    throw new AppError("exhausted", `too many workers have the host name ${hostname}`);
   }
 
   #remember(process: string, name: string): void {

@@ -23,7 +23,7 @@ const probe = (...lines: readonly string[]) => parseProbe(`${lines.join("\n")}\n
 const without = (word: string): string[] => told.filter((line) => !line.startsWith(`${word} `));
 
 describe("the probe of a machine", () => {
-  test("all of it", () => {
+  test("reports all facts", () => {
     expect(probe(...told)).toMatchObject({
       hostname: "blue",
       bootId: "5f1c",
@@ -34,7 +34,7 @@ describe("the probe of a machine", () => {
     });
   });
 
-  test("the likeness of its process, and the nodes of other workers there", () => {
+  test("reports the likeness of its process, and the nodes of other workers there", () => {
     const { likeness } = probe(...told);
     expect(likeness).toMatch(/^[0-9a-f]{16}$/);
     expect(probe("in /srv/a", ...told).likeness).not.toBe(likeness);
@@ -47,7 +47,7 @@ describe("the probe of a machine", () => {
     ]);
   });
 
-  test("it is another one with another machine id, or another host name", () => {
+  test("another machine id, or another host name, means another machine", () => {
     const { identity } = probe(...told);
     expect(probe(...told).identity).toBe(identity);
     expect(probe(...without("machine"), "all").identity).not.toBe(identity);
@@ -62,13 +62,13 @@ describe("the probe of a machine", () => {
     [["memory-max 1048576"], 8, 1_048_576],
     [["memory-max 99999999999999999999"], 8, 16_777_216],
   ];
-  test.each(limits)("control groups withhold some of it: %j", (lines, cpu, memory) => {
+  test.each(limits)("control groups reduce the capacity: %j", (lines, cpu, memory) => {
     expect(probe(...lines, ...told).amounts).toEqual({ cpu, memory });
   });
 
   test("a machine that cannot run tasks is refused with the missing programs", () => {
     const lacking = ["missing setsid", "missing base64", ...told];
-    expect(() => probe(...lacking)).toThrow("programs needed to run tasks there: setsid, base64");
+    expect(() => probe(...lacking)).toThrow(/lacks programs .*: setsid, base64/);
     expect(() => probe(...without("directory"))).toThrow("/var/tmp, /tmp or /dev/shm");
     expect(() => parseProbe("")).toThrow("/bin/sh");
     expect(() => probe("host blue")).toThrow("/bin/sh");
@@ -82,7 +82,7 @@ describe("this machine", () => {
   const ask = () => parseProbe(execFileSync("/bin/sh", ["-c", PROBE, installation]).toString());
   const here = ask();
 
-  test("remembers which process was the worker of a node", () => {
+  test("remembers the process that was the worker of a node", () => {
     const file = join(here.place.directory, "gs-blue-2.worker");
     execFileSync("/bin/sh", ["-c", NOTE_WORKER, file, formatWorker(here)]);
     const { named, likeness, process: asking } = ask();

@@ -11,18 +11,18 @@ import { PROBE } from "./scripts/probe-script.ts";
 /** A remote machine, as its probe describes it. */
 export interface ProbedMachine {
   readonly hostname: string;
-  /** The same for every program on it, across restarts of both. */
+  /** Equal for every program on the machine, across restarts of both. */
   readonly identity: string;
   readonly bootId: string;
   /** The process of the worker: pid and start time, with the boot. */
   readonly process: string;
   /** Its likeness, the same after a restart: user, working directory, command line. */
   readonly likeness: string;
-  /** Nodes that processes there have spoken for, as noted on its disk. */
+  /** The nodes that processes there have been the worker of, as noted on its disk. */
   readonly named: readonly NamedWorker[];
   /** "Linux 6.1.0 x86_64" */
   readonly system: string;
-  /** As people write them: cpus, bytes. */
+  /** In units for people: cpus, bytes. */
   readonly amounts: { readonly cpu: number; readonly memory: number };
   readonly place: RemotePlace;
 }
@@ -50,10 +50,7 @@ export async function probeMachine(
 export function parseProbe(text: string): ProbedMachine {
   const lines = linesOf(text);
   if (lines.at(-1) !== "all") {
-    throw new AppError(
-      "conflict",
-      "its machine ran no /bin/sh, which is needed to run tasks there",
-    );
+    throw new AppError("conflict", "its machine could not run /bin/sh, which tasks need");
   }
   const told = new Map<string, string>();
   const missing: string[] = [];
@@ -68,11 +65,12 @@ export function parseProbe(text: string): ProbedMachine {
   }
   if (missing.length > 0) {
     const what = missing.join(", ");
-    throw new AppError("conflict", `its machine lacks programs needed to run tasks there: ${what}`);
+    throw new AppError("conflict", `its machine lacks programs that tasks need: ${what}`);
   }
   const directory = told.get("directory");
   if (directory === undefined) {
-    const what = "its machine has no place for runs: /var/tmp, /tmp or /dev/shm must be writable";
+    const what =
+      "its machine has no writable directory for runs: make /var/tmp, /tmp or /dev/shm writable";
     throw new AppError("conflict", what);
   }
   const hostname = visible(told.get("host") ?? "", limits.nameLengthMax);
@@ -105,7 +103,7 @@ function processOf(told: ReadonlyMap<string, string>): string {
   return `${told.get("boot")} ${stat?.pid} ${stat?.startTicks}`;
 }
 
-/** Control groups may withhold some: "150000 100000" is one and a half. */
+/** Control groups may reduce the CPUs: "150000 100000" is one and a half. */
 function cpusOf(told: ReadonlyMap<string, string>): number {
   const cpus = Math.max(1, Math.floor(Number(told.get("cpus")) || 1));
   const [quota, period] = (told.get("cpu-max") ?? "").split(" ").map(Number);

@@ -12,7 +12,7 @@ export interface ReadQuery {
   readonly offset: number;
   readonly maxBytes: number;
   readonly waitMs: number;
-  /** It is not over: if nothing of it is there yet, that comes. */
+  /** The run is active: if it has no output yet, the reader waits for it. */
   readonly isActive: boolean;
 }
 
@@ -30,7 +30,7 @@ export async function readRemoteOutput(
   const { stdout } = await shell.exec(command, { timeoutMs });
   const [, sizeText, hasEnded, termsLine = ""] = /^(\d+) ([01]) (.*)/.exec(stdout) ?? [];
   if (sizeText === undefined) {
-    throw new AppError("not_found", `the output of ${key} is not there, or no longer`);
+    throw new AppError("not_found", `the output of ${key} does not exist or was removed`);
   }
   const size = Number(sizeText);
   const limit = parseTerms(termsLine)?.outputLimitBytes ?? Number.POSITIVE_INFINITY;

@@ -12,19 +12,19 @@ import type { RunFile } from "./run-file.ts";
 export interface RemoteExecutorOptions {
   readonly shell: RemoteShell;
   readonly place: RemotePlace;
-  /** One word for this link, another one for each. */
+  /** One word that is different for each link. */
   readonly link: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly keptBounds?: KeptBounds;
-  /** How the output of a run that has ended begins. */
+  /** The beginning of the output of an ended run. */
   readonly onHeads?: (id: RunId, heads: RunFile["heads"]) => void;
 }
 
 /**
- * Runs work on a machine through a worker of another product (see RemoteShell). All that must survive is on
- * that machine's disk (see run-scripts.ts): a new executor over another link finds it there. Nothing
- * depends on the worker's reports: the executor polls runs that have sent none for a while.
+ * Runs work on a machine through a worker of another product (see RemoteShell). All durable data is on that machine's disk (see
+ * run-scripts.ts): a new executor over another link finds it there. Nothing depends on the worker's reports: the executor polls runs that
+ * have sent none for a while.
  */
 export async function createRemoteExecutor(options: RemoteExecutorOptions): Promise<Executor> {
   const runs = new RemoteRuns(options);

@@ -26,12 +26,12 @@ export class RemoteMachine {
 
   /** Installs the start script; runs that earlier links sent no longer begin. Throws `conflict` when the machine cannot store it. */
   async install(): Promise<void> {
-    if ((await this.#told(installCommand(this.#place, this.#link))) === "all\n") return;
+    if ((await this.#outputOf(installCommand(this.#place, this.#link))) === "all\n") return;
     const { directory } = this.#place;
-    throw new AppError("conflict", `nothing can be written to ${directory} on its machine`);
+    throw new AppError("conflict", `cannot write to ${directory} on its machine`);
   }
 
-  /** Lines of each run that is there; of these, or of all whose ends are not known. */
+  /** The lines of each run there: of these runs, or of all whose ends are not recorded. */
   async survey(
     runs: readonly { readonly key: string; readonly terms: RemoteRunTerms }[],
     nowMs: number,
@@ -50,12 +50,12 @@ export class RemoteMachine {
   }
 
   async #surveyed(command: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const survey = parseSurvey(await this.#told(command));
+    const survey = parseSurvey(await this.#outputOf(command));
     if (survey !== undefined) return survey;
-    throw new AppError("unavailable", "runs could not be looked at there");
+    throw new AppError("unavailable", "its machine could not list its runs");
   }
 
-  /** Lines of each run of the chain that has begun; none of the others will. */
+  /** The lines of each run of the chain that has begun; no other run of it will. */
   shut(number: number, keys: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     return this.#surveyed(shutCommand(this.#place, { link: this.#link, number }, keys));
   }
@@ -63,10 +63,10 @@ export class RemoteMachine {
   /** Gives up a run that was claimed and has not begun. */
   async bury(key: string, nowMs: number): Promise<RunFile | undefined> {
     const command = script(this.#place, BURY, pathOf(this.#place, key), String(nowMs));
-    return parseRunFile(linesOf(await this.#told(command)), false);
+    return parseRunFile(linesOf(await this.#outputOf(command)), false);
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when no process of it is left. */
   async stop(
     run: { readonly key: string; readonly terms: RemoteRunTerms; readonly graceMs: number },
     nowMs: number,
@@ -74,10 +74,10 @@ export class RemoteMachine {
     const terms = { ...run.terms, sentAtMs: nowMs, work: undefined };
     const command = stopCommand(this.#place, run.key, terms, run.graceMs);
     const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
-    return parseRunFile(linesOf(await this.#told(command, timeoutMs)), true);
+    return parseRunFile(linesOf(await this.#outputOf(command, timeoutMs)), true);
   }
 
-  async #told(
+  async #outputOf(
     command: readonly string[],
     timeoutMs: number = limits.remoteCommandMsMax,
   ): Promise<string> {

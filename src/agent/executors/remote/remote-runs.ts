@@ -26,13 +26,13 @@ import { WorkDirectories } from "./work-directories.ts";
 
 const NOTHING_LEFT: RemoteRemains = { kind: "nothing" };
 const UNKNOWN_LEFT: RemoteRemains = { kind: "files", bytes: 0, isDirectoryClean: false };
-const NOTHING_BEGAN = "its machine could not run it: nothing began there";
+const NOTHING_BEGAN = "its machine could not run it: no process started";
 
 /** The runs of one remote executor: their states, and the steps between them. */
 export class RemoteRuns {
   readonly #options: RemoteExecutorOptions;
   readonly #machine: RemoteMachine;
-  /** Without a journal: the remote machine's disk is it. */
+  /** No journal: the remote machine's disk holds the runs. */
   readonly #ledger: RunLedger<RemoteRun, RemoteRunTerms>;
   readonly #kept: KeptRuns;
   readonly #directories: WorkDirectories;
@@ -51,7 +51,7 @@ export class RemoteRuns {
       firstEntry: "started",
       reportOf: ({ report }) => report,
       stopOf: () => undefined,
-      onReplaced: () => undefined, // only the first start there runs, and tells what became of it
+      onReplaced: () => undefined, // only the first start there runs, and reports the outcome
       onRemoved: (key) => this.#kept.remove(key),
     });
     this.#directories = new WorkDirectories(options.link);
@@ -71,7 +71,7 @@ export class RemoteRuns {
     this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
-  /** Finds what others have started. */
+  /** Finds the runs of earlier executors. */
   async recover(): Promise<void> {
     await this.#machine.install();
     for (const [key, lines] of await this.#settledSurvey()) {
@@ -102,7 +102,7 @@ export class RemoteRuns {
     if (report === undefined) this.#watch(run);
   }
 
-  /** A start of the link before may just be on its way: given time, it says who it is. */
+  /** A start of the previous link may just be beginning: given time, it records its identity. */
   async #settledSurvey(): Promise<ReadonlyMap<string, readonly string[]>> {
     const first = await this.#machine.survey([], this.#nowMs);
     if (![...first.values()].some(isUnsettled)) return first;
@@ -141,7 +141,7 @@ export class RemoteRuns {
     this.#watch(run);
   }
 
-  /** A run that was sent ahead in a chain is wanted from now on, or has begun by itself. */
+  /** The server starts a run that was sent ahead in a chain, or the run has begun by itself. */
   #adopt({ terms, request }: SentRun): RemoteRun {
     const start: StartCommand = { request, attempt: "first" };
     const run = new RemoteRun(request.id, terms, request.killGraceMs, { kind: "sent", start });
@@ -218,15 +218,15 @@ export class RemoteRuns {
 
   #notSent(run: RemoteRun, error: unknown): void {
     const known = AppError.from(error, "send it to its machine");
-    // A link that has ended, or is busy now, says nothing of the run.
+    // A link that has ended, or is busy now, gives no information about the run.
     if (known.code !== "invalid_argument") return;
     this.#refuse(run, { kind: "could-not-start", message: describeChain(known) });
   }
 
-  /** The answer may contain the end; if not, the run is looked at. */
+  /** The answer may contain the end; if not, the executor polls the run. */
   #answered(run: RemoteRun, lines: readonly string[]): void {
     const { state } = run;
-    // While it is being stopped, others of its session may still have their grace period.
+    // While it is being stopped, other processes of its session may still have their grace period.
     if (state.kind === "stopping" || state.kind === "ended") return;
     if (state.kind === "sent") run.move({ kind: "answered", start: state.start });
     else if (state.kind === "seen") run.move({ ...state, kind: "found" });
@@ -242,7 +242,7 @@ export class RemoteRuns {
       if (file?.report !== undefined) return this.#ended(run, file.report, file);
     } catch (error) {
       if (this.#isOver) return;
-      this.#warn("a run could not be stopped yet", run, error);
+      this.#warn("could not stop a run; trying again", run, error);
     }
     clock.after(limits.remoteRetryMs, () => {
       if (!this.#isOver && run.state.kind === "stopping") void this.#stop(run);
@@ -259,7 +259,7 @@ export class RemoteRuns {
     this.#alarm.wakeBy(run.lookAtMs);
   }
 
-  /** Polls runs without a report for a while. One poll at a time, however long it takes. */
+  /** Polls runs that were silent for a while. One poll at a time, however long it takes. */
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -279,22 +279,23 @@ export class RemoteRuns {
     try {
       const survey = await this.#machine.survey([...runs, ...followers], this.#nowMs);
       for (const run of runs) this.#looked(run, survey.get(run.key));
-      // One that follows has begun when it has files.
+      // A run that follows in a chain has begun when its files say so: before that, its chain may be shut.
       for (const { key } of followers) {
         const lines = survey.get(key);
-        if (lines === undefined) continue;
+        if (lines === undefined || isUnsettled(lines)) continue;
         const sent = this.#chains.begin(key);
         const run = this.#ledger.runs.get(key) ?? (sent && this.#adopt(sent));
         if (run !== undefined) this.#looked(run, lines);
       }
     } catch (error) {
       if (this.#isOver) return;
-      for (const run of runs) this.#warn("a run could not be looked at yet", run, error);
+      for (const run of runs)
+        this.#warn("could not read the state of a run; trying again", run, error);
       this.#alarm.wakeBy(this.#nowMs + limits.remoteSurveyMs);
     }
   }
 
-  /** `lines`: what its machine has of it. */
+  /** `lines`: its machine's record of it. */
   #looked(run: RemoteRun, lines: readonly string[] | undefined): void {
     const { state } = run;
     if (state.kind === "stopping" || state.kind === "ended") return;
@@ -305,6 +306,8 @@ export class RemoteRuns {
     const file = parseRunFile(lines, false);
     run.startedAt(file?.startedAtMs);
     const isClaimed = file?.isOnlyClaimed === true;
+    // It begins in a moment, or its chain was shut and its files are removed.
+    if (!isClaimed && isUnsettled(lines)) return;
     const before = "claimedSinceMs" in state ? state.claimedSinceMs : undefined;
     const claimedSinceMs = isClaimed ? (before ?? nowMs) : before;
     const isAnswerDue = state.kind === "sent" || state.kind === "seen";
@@ -314,7 +317,7 @@ export class RemoteRuns {
     if (nowMs - (claimedSinceMs ?? nowMs) < limits.claimTimeoutMs) return;
     void this.#machine.bury(run.key, nowMs).then(
       (buried) => buried?.report && this.#ended(run, buried.report, buried),
-      (error: unknown) => this.#warn("a run could not be given up yet", run, error),
+      (error: unknown) => this.#warn("could not withdraw a run; trying again", run, error),
     );
   }
 
@@ -331,7 +334,7 @@ export class RemoteRuns {
       case "answered":
         return void this.#sendOnceMore(run, state.start);
       case "found": {
-        const end = { kind: "vanished", message: "its files on its machine are gone" } as const;
+        const end = { kind: "vanished", message: "its files on its machine were removed" } as const;
         const { sentAtMs: startedAtMs } = run.terms;
         return this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: this.#nowMs, end });
       }
@@ -364,7 +367,7 @@ export class RemoteRuns {
   #running(run: RemoteRun): void {
     run.heard(this.#nowMs);
     if (!run.begin()) return;
-    // After the report of the end of the run before it, which waits for the journal, too.
+    // After the report of the end of the run before it, which also waits for the journal.
     this.#ledger.after(() => run.state.kind !== "ended" && this.#ledger.notify(run));
   }
 

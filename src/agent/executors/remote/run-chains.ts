@@ -7,15 +7,15 @@ import type { SentRun } from "./commands.ts";
 /** Runs that one command there runs one after the other. */
 export interface Chain {
   readonly number: number;
-  /** What its runs have in common. */
+  /** The common properties of its runs. */
   readonly kind: string;
-  /** That of the run which it was sent for. */
+  /** The key of the run that it was sent for. */
   readonly firstKey: string | undefined;
-  /** In their order, without those that have ended, or do not begin by it. */
+  /** In order, without those that have ended, or will not begin in this chain. */
   members: readonly SentRun[];
   /** The command has ended. */
   isAnswered: boolean;
-  /** Set once it is being shut: none of its runs begins any more. */
+  /** Set once it is being shut: no more of its runs begin. */
   shutting: Promise<void> | undefined;
 }
 
@@ -31,11 +31,11 @@ interface HeldRun {
 }
 
 /**
- * Runs that the agent holds ahead, and the chains that some of them were sent in. A held run in a
- * chain may have begun without a report yet.
+ * Runs that the agent holds ahead, and the chains in which some of them were sent. A held run in a chain may have begun without a report
+ * yet.
  */
 export class RunChains {
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly #held = new Map<string, HeldRun>();
   /** Of runs that have not ended. */
   readonly #byKey = new Map<string, Chain>();
@@ -50,7 +50,7 @@ export class RunChains {
     return this.#held.has(key);
   }
 
-  /** It has begun, or never will. */
+  /** The run has begun, or never will. */
   unhold(key: string): void {
     this.#held.delete(key);
   }
@@ -59,18 +59,18 @@ export class RunChains {
     return this.#byKey.get(key);
   }
 
-  /** As it was sent, if it is in a chain. */
+  /** The run as it was sent, if it is in a chain. */
   sent(key: string): SentRun | undefined {
     return this.#byKey.get(key)?.members.find((member) => member.key === key);
   }
 
-  /** The first that is held and in no chain. */
+  /** The first held run that is in no chain. */
   firstOf(kind: string): RunRequest | undefined {
     for (const request of this.#idle(kind)) return request;
     return undefined;
   }
 
-  /** Those that are to be sent behind a run: a share of all, as other chains of the kind end, too. */
+  /** The runs to send behind a run: a fair share of all, as other chains of the kind will end too. */
   behind(kind: string): readonly RunRequest[] {
     const idle = [...this.#idle(kind)];
     if (idle.length === 0) return idle;
@@ -108,13 +108,13 @@ export class RunChains {
     return members.slice(members.findIndex((member) => member.key === key) + 1);
   }
 
-  /** It has ended, or does not begin by this chain. */
+  /** The run has ended, or does not begin in this chain. */
   takeOut(chain: Chain, key: string): void {
     chain.members = chain.members.filter((member) => member.key !== key);
     if (this.#byKey.get(key) === chain) this.#byKey.delete(key);
   }
 
-  /** All is known of its runs. */
+  /** The state of all its runs is known. */
   remove(chain: Chain): void {
     for (const { key } of chain.members) this.takeOut(chain, key);
   }

@@ -7,13 +7,13 @@ const terms = { sentAtMs: 5_000, outputLimitBytes: 100, work: "work.a.1", progra
 const begun = [formatTerms(terms), "4711 (dash) S 1 4711 4711", "began 10.00"];
 
 describe("terms", () => {
-  test("are read as they were written", () => {
+  test("are parsed as they were written", () => {
     expect(parseTerms(formatTerms(terms))).toEqual(terms);
     const own = { ...terms, work: undefined, program: "" };
     expect(parseTerms(formatTerms(own))).toEqual(own);
   });
 
-  test("have one line, whatever the program is called", () => {
+  test("have one line, whatever the name of the program", () => {
     const argv = [`a\nend\n${"x".repeat(500)}`];
     const program = programOf({ work: { kind: "command", argv } });
     const line = formatTerms({ ...terms, program });
@@ -38,11 +38,11 @@ describe("a run's file", () => {
     [["vanished 9000", "end"], { kind: "vanished", message: expect.any(String) as string }],
     [["ended nonsense", "end"], { kind: "vanished", message: expect.any(String) as string }],
   ];
-  test.each(ends)("that says %j", (lines, end) => {
+  test.each(ends)("with the end %j", (lines, end) => {
     expect(parseRunFile([...begun, ...lines], false)?.report?.end).toEqual(end);
   });
 
-  test("of a run that was stopped or had its time says so, whatever it exited with", () => {
+  test("of a run that was stopped or exceeded its time limit shows that, whatever its exit code", () => {
     const over = [...begun, "said", "ended 12.50 143", "end"];
     const end = (...more: string[]) => parseRunFile([...more, ...over], false)?.report?.end;
     expect(parseRunFile(over, true)?.report?.end).toEqual({ kind: "stopped", signal: "SIGTERM" });
@@ -74,7 +74,7 @@ describe("a run's file", () => {
   });
 });
 
-test("a survey that was cut short is none", () => {
+test("a truncated survey is rejected", () => {
   const text = "run 1.0.1\nterms 1 2 - sh\nend\nrun 2.0.1\nclaimed\nall\n";
   expect(parseSurvey(text)).toEqual(
     new Map([

@@ -1,11 +1,11 @@
 import type { RunEnd, RunReport } from "../../../ports/executor.ts";
 import { REFUSALS, signalName } from "../../runs/command-outcome.ts";
 
-/** The first line of a run's file, written by whoever claims it. */
+/** The first line of a run's file, written by the process that claims it. */
 export interface RemoteRunTerms {
   readonly sentAtMs: number;
   readonly outputLimitBytes: number;
-  /** The directory of its own that it works in; undefined: it named one. */
+  /** Its own working directory; undefined: the run named one. */
   readonly work: string | undefined;
   /** For messages. */
   readonly program: string;
@@ -32,7 +32,7 @@ export function parseTerms(line: string): RemoteRunTerms | undefined {
   };
 }
 
-/** Of a run that nothing is known of. */
+/** For an unknown run. */
 export const NO_TERMS: RemoteRunTerms = {
   sentAtMs: 0,
   outputLimitBytes: 0,
@@ -45,16 +45,16 @@ type Ended = Extract<RunReport, { kind: "ended" }>;
 /** The state of one run, as its remote machine has it. */
 export interface RunFile {
   readonly terms: RemoteRunTerms | undefined;
-  /** Undefined: it has not begun. In a chain, later than it was sent. */
+  /** Undefined: it has not begun. In a chain it begins later than it was sent. */
   readonly startedAtMs: number | undefined;
-  /** Claimed by a wrapper that has not said yet who it is. */
+  /** Claimed by a wrapper that has not recorded its identity yet. */
   readonly isOnlyClaimed: boolean;
   /** Undefined: it is active. */
   readonly report: Ended | undefined;
   readonly bytes: number;
-  /** The run has left its directory as empty as it was. */
+  /** The run has left its directory empty. */
   readonly isClean: boolean;
-  /** How its output begins. */
+  /** The beginning of its output. */
   readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
 }
 
@@ -78,7 +78,7 @@ export function parseRunFile(lines: readonly string[], isStopped: boolean): RunF
 export const isUnsettled = (lines: readonly string[]): boolean =>
   !lines.includes("end") && !lines.some((line) => line.startsWith("began "));
 
-/** "stdout 3 61 62 63": how long it is, and how it begins. */
+/** "stdout 3 61 62 63": the length of an output, and its beginning. */
 function headOf(lines: readonly string[], stream: string) {
   const line = lines.find((each) => each.startsWith(`${stream} `)) ?? "";
   const [, bytes = "0", ...hex] = line.split(/ +/);
@@ -98,7 +98,7 @@ function reportOf(
   return { kind: "ended", startedAtMs, endedAtMs, end };
 }
 
-/** It was sent when its chain began; by the machine's own uptime, as its clock may be wrong. */
+/** The time when its chain began; by the machine's own uptime, as its clock may be wrong. */
 function startedAt(lines: readonly string[], { sentAtMs }: RemoteRunTerms): number | undefined {
   const [began, chainBegan = began] = numbersOf(lines, "began") ?? [];
   return began === undefined ? undefined : sentAtMs + millisBetween(chainBegan, began);
@@ -135,7 +135,7 @@ function endOf(
   if (lines.includes("overtime")) return { kind: "time-limit", signal };
   if (isStopped) return { kind: "stopped", signal };
   if (lines.includes("nowhere")) {
-    // Its own directory is the machine's to have, one that it named is not.
+    // A missing directory of its own is the machine's fault, a missing named one is not.
     if (work !== undefined)
       return { kind: "node-fault", message: "its machine cannot make a directory" };
     return { kind: "could-not-start", message: REFUSALS["no-directory"](program) };
@@ -145,15 +145,15 @@ function endOf(
     return { kind: "could-not-start", message: REFUSALS[why](program) };
   }
   if (exitCode === undefined || !(exitCode >= 0 && exitCode <= 255)) {
-    return { kind: "vanished", message: "what waited for it on its machine is gone" };
+    return { kind: "vanished", message: "the shell that waited for it on its machine was killed" };
   }
   return signal === undefined ? { kind: "exited", exitCode } : { kind: "signalled", signal };
 }
 
-/** What START prints: lines of each run that it has run. How their outputs begin comes last. */
+/** The output of START: lines of each run that it has run. The beginnings of their outputs come last. */
 export interface ChainReply {
   readonly runs: ReadonlyMap<string, readonly string[]>;
-  /** False: it was killed, and may have run more than it says. */
+  /** False: it was killed, and may have run more than it reports. */
   readonly isWhole: boolean;
 }
 
@@ -179,7 +179,7 @@ export function parseReply(text: string): ChainReply {
   return { runs, isWhole };
 }
 
-/** "output 1.0.1.stdout 3 line 1 ab": one line of text, and whether it ended as one; or hex follows. */
+/** "output 1.0.1.stdout 3 line 1 ab": one line of text, and whether a newline follows; otherwise hex follows. */
 const OUTPUT =
   /^output (?<key>[\d.]+)\.(?<stream>\w+) (?<bytes>\d+) (hex|line (?<isEnded>[01]) (?<text>.*))$/;
 
@@ -188,7 +188,7 @@ function hexOf({ text, isEnded }: Readonly<Record<string, string | undefined>>):
   return ` ${Buffer.from(isEnded === "1" ? `${text}\n` : text).toString("hex")}`;
 }
 
-/** What SURVEY prints: lines of each run. Undefined: it was cut short. */
+/** The output of SURVEY: lines of each run. Undefined: it is truncated. */
 export function parseSurvey(text: string): Map<string, readonly string[]> | undefined {
   const lines = linesOf(text);
   if (lines.pop() !== "all") return undefined;
@@ -201,7 +201,7 @@ export function parseSurvey(text: string): Map<string, readonly string[]> | unde
   return runs;
 }
 
-/** Complete ones. */
+/** Complete records. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n");
   lines.pop();

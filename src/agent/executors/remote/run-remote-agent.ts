@@ -19,7 +19,7 @@ import { createRemoteExecutor } from "./remote-executor.ts";
 
 export interface RemoteAgentOptions {
   readonly names: NodeNames;
-  /** Of this server, stored with its data: it identifies nodes again, and keeps runs of different servers apart. */
+  /** The id of this server, stored with its data: it recognizes nodes, and separates runs of different servers. */
   readonly secret: string;
   readonly cluster: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -32,10 +32,7 @@ export interface RemoteAgentOptions {
   readonly logger: Logger;
 }
 
-/**
- * Is the agent of a remote machine until its link ends. It refuses a machine that cannot run tasks,
- * with the reason.
- */
+/** Runs the agent of a remote machine until its link ends. It refuses a machine that cannot run tasks, with the reason. */
 export async function runRemoteAgent(
   shell: RemoteShell,
   options: RemoteAgentOptions,
@@ -68,10 +65,13 @@ async function serve(
     const heads = onHeads === undefined ? {} : { onHeads };
     const link = random.token(LINK_BYTES);
     const executor = await createRemoteExecutor({ shell, place, link, clock, logger, ...heads });
-    // Without the note the machine works as well: only a restarted worker may get another name.
+    // The machine also works without the note: only a restarted worker may get another name.
     const noted = noteWorker(shell, machine, name).catch((error: unknown) => {
       const reason = describeChain(error);
-      logger.warn({ node: name, worker: shell.id, reason }, "name of a worker not noted there");
+      logger.warn(
+        { node: name, worker: shell.id, reason },
+        "could not write the node's name to the worker's machine",
+      );
     });
     const agent = createAgent({
       name,
@@ -88,7 +88,10 @@ async function serve(
       random,
       logger,
     });
-    logger.info({ node: name, worker: shell.id, address: shell.address }, "worker is a node");
+    logger.info(
+      { node: name, worker: shell.id, address: shell.address },
+      "worker joined as a node",
+    );
     try {
       await agent.run(shell.closed);
     } finally {

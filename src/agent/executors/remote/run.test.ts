@@ -1,24 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import type { EndedReport, RunRequest } from "../../../ports/executor.ts";
+import type { EndedReport } from "../../../ports/executor.ts";
+import { aRunRequest } from "../../testing/run-request.ts";
 import type { RemoteRunState } from "./run.ts";
 import { RemoteRun } from "./run.ts";
 import { NO_TERMS } from "./run-file.ts";
 
 const ID = { jobId: 1, index: 0, attempt: 1 };
-const request: RunRequest = {
-  id: ID,
-  name: "true",
-  arrayIndex: undefined,
-  work: { kind: "command", argv: ["true"] },
-  request: undefined,
-  needs: {},
-  env: {},
-  cwd: undefined,
-  timeLimitMs: undefined,
-  killGraceMs: 0,
-  outputLimitBytes: 1,
-};
+const request = aRunRequest(ID.jobId);
 const start = { request, attempt: "first" } as const;
 const report: EndedReport = {
   kind: "ended",
@@ -43,12 +32,12 @@ const aRun = (...path: RemoteRunState["kind"][]): RemoteRun => {
 };
 
 describe("a run on a remote machine", () => {
-  test("is sent again after an answer that found nothing begun, once the scripts are there", () => {
+  test("is sent again after an answer that nothing had begun, once the scripts are there", () => {
     expect(aRun("answered", "installing", "sent", "seen").state.kind).toBe("seen");
     expect(() => aRun("answered", "sent")).toThrow("cannot go from answered to sent");
   });
 
-  test("has an answer once, in whatever order answer and files come", () => {
+  test("has one answer, in whatever order answer and files arrive", () => {
     expect(aRun("answered", "found", "ended").state.kind).toBe("ended");
     expect(aRun("seen", "found", "ended").state.kind).toBe("ended");
     expect(() => aRun("found")).toThrow("cannot go from sent to found");
@@ -61,7 +50,7 @@ describe("a run on a remote machine", () => {
     expect(() => aRun("seen", "found", "sent")).toThrow("cannot go from found to sent");
   });
 
-  test("that is being stopped only ends, and ends once", () => {
+  test("that is being stopped only ends, and only once", () => {
     for (const kind of ["sent", "answered", "installing", "seen", "found", "stopping"] as const) {
       expect(() => aRun("stopping", kind)).toThrow("cannot go from stopping");
       expect(() => aRun("stopping", "ended", kind)).toThrow("cannot go from ended");
@@ -69,7 +58,7 @@ describe("a run on a remote machine", () => {
     expect(() => aRun("ended", "ended")).toThrow("cannot go from ended");
   });
 
-  test("is reported to run once its machine has taken it, and never after its end", () => {
+  test("is reported as running once its machine has it, and never after its end", () => {
     const run = aRun();
     expect(run.report).toBeUndefined();
     expect(run.begin()).toBe(true);

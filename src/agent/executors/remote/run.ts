@@ -24,9 +24,9 @@ import type { RemoteRunTerms } from "./run-file.ts";
 export type RemoteRunState =
   | { readonly kind: "sent"; readonly start: StartCommand }
   | { readonly kind: "answered"; readonly start: StartCommand }
-  /** The scripts that start runs are written there again; it is sent afterwards. */
+  /** The start scripts are being written there again; the run is sent afterwards. */
   | { readonly kind: "installing" }
-  /** `claimedSinceMs`: a wrapper has claimed the run, and has not said since then who it is. */
+  /** `claimedSinceMs`: a wrapper has claimed the run, and has not recorded its identity since then. */
   | { readonly kind: "seen"; readonly claimedSinceMs: number | undefined }
   | { readonly kind: "found"; readonly claimedSinceMs: number | undefined }
   | { readonly kind: "stopping" }
@@ -46,7 +46,7 @@ export interface StartCommand {
 export type RemoteRemains =
   /** It was rejected before it was sent. */
   | { readonly kind: "nothing" }
-  /** `isDirectoryClean`: its working directory is empty, and serves another run. */
+  /** `isDirectoryClean`: its working directory is empty, and can serve another run. */
   | { readonly kind: "files"; readonly bytes: number; readonly isDirectoryClean: boolean };
 
 const NEXT: Readonly<Record<RemoteRunState["kind"], readonly RemoteRunState["kind"][]>> = {
@@ -72,9 +72,9 @@ export class RemoteRun {
   #heardAtMs = 0;
   #sentAtMs = 0;
   #startedAtMs: number;
-  /** Others wait for its end in the same chain: it is polled sooner. */
+  /** Other runs of the chain wait for its end: it is polled sooner. */
   isFollowed = false;
-  /** When it has ended in a chain: what kind of run may have its place, and which one has it. */
+  /** After its end in a chain: the kind of run that may take its slot, and the run that has it. */
   freed: { readonly kind: string; readonly follower: RunId | undefined } | undefined;
 
   constructor(
@@ -102,7 +102,7 @@ export class RemoteRun {
     this.#state = to;
   }
 
-  /** undefined: nothing is known but that it was sent. */
+  /** undefined: only its sending is known. */
   get report(): RunReport | undefined {
     if (this.#state.kind === "ended") return this.#state.report;
     return this.#hasBegun ? { kind: "running", startedAtMs: this.#startedAtMs } : undefined;
@@ -113,7 +113,7 @@ export class RemoteRun {
     if (ms !== undefined) this.#startedAtMs = ms;
   }
 
-  /** Its machine has taken it. False: that is known already. */
+  /** Its machine has it. False: that was known before. */
   begin(): boolean {
     if (this.#hasBegun || this.#state.kind === "ended") return false;
     this.#hasBegun = true;

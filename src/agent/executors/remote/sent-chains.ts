@@ -15,15 +15,15 @@ import type { WorkDirectories } from "./work-directories.ts";
 
 /** Receives the changes of runs that follow from the reports of their chains. */
 export interface ChainListener {
-  /** Runs that the server wants, or that have begun. */
+  /** Runs that the server has started, or that have begun. */
   readonly runs: ReadonlyMap<string, RemoteRun>;
   readonly isOver: boolean;
   /** A run that was sent ahead has begun: it is one of `runs` from now on. */
   begun(sent: SentRun): RemoteRun;
   accepted(run: RemoteRun): void;
-  /** The command that ran it has ended, and told this of it. */
+  /** The command that ran it has ended, and reported this about it. */
   answered(run: RemoteRun, lines: readonly string[]): void;
-  /** Its machine has this of it. */
+  /** Its machine has this record of it. */
   looked(run: RemoteRun, lines: readonly string[] | undefined): void;
   notSent(run: RemoteRun, error: unknown): void;
 }
@@ -31,8 +31,8 @@ export interface ChainListener {
 type Survey = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Sends runs: one, and behind it held ones that may follow it, in one command. So the worker starts one
- * program and answers once for many short runs.
+ * Sends runs: one, and behind it held ones that may follow it, in one command. So the worker starts one program and answers once for many
+ * short runs.
  */
 export class SentChains {
   readonly #options: RemoteExecutorOptions;
@@ -56,7 +56,7 @@ export class SentChains {
     this.#chains.hold(request);
   }
 
-  /** It is wanted from now on. As it was sent, if it is in a chain. */
+  /** The server starts the run; it is as it was sent, if it is in a chain. */
   begin(key: string): SentRun | undefined {
     this.#chains.unhold(key);
     return this.#chains.sent(key);
@@ -74,7 +74,7 @@ export class SentChains {
     return place.follower ?? this.#chains.firstOf(place.kind)?.id;
   }
 
-  /** Listeners hear of it later, and then ask what follows. */
+  /** Listeners are notified later, and then ask what follows. */
   ended(run: RemoteRun): void {
     const chain = this.#chains.of(run.key);
     if (chain === undefined) return;
@@ -100,12 +100,12 @@ export class SentChains {
     };
   }
 
-  /** For the first time: held runs may follow it. */
+  /** The first attempt: held runs may follow it. */
   send(run: RemoteRun, { request }: StartCommand): void {
     this.#send(run, request, this.#chains.behind(chainKindOf(request)));
   }
 
-  /** Nothing of it is there. Held runs that were to follow it are held again. */
+  /** The machine has no files of it. Held runs that were to follow it are held again. */
   sendAgain(run: RemoteRun, { request }: StartCommand): void {
     const chain = this.#chains.of(run.key);
     if (chain === undefined || chain.members.length === 1) this.#send(run, request, []);
@@ -147,7 +147,7 @@ export class SentChains {
           continue;
         }
       } catch {
-        // Nor can it be sent alone, which says why.
+        // It cannot be sent alone either, and the error of that says why.
       }
       this.#giveBackDirectory(sent);
       return;
@@ -157,7 +157,7 @@ export class SentChains {
   /** A run that is not in the answer has not begun, unless the answer is cut short. */
   #answered(chain: Chain, { runs, isWhole }: ChainReply): void {
     chain.isAnswered = true;
-    // If nothing at all has begun, there may be a reason.
+    // If no run at all has begun, there may be a reason.
     const unbegun = isWhole ? this.#takeOutUnbegun(chain, runs, chain.firstKey) : [];
     for (const member of chain.members) {
       const lines = runs.get(member.key);
@@ -171,7 +171,7 @@ export class SentChains {
     this.#shutOnce(chain).then(known, () => undefined); // the link is over
   }
 
-  /** Resolves when it is known which of its runs have begun; none of the others will. */
+  /** Resolves when it is known which of its runs have begun; no others will. */
   #shutOnce(chain: Chain): Promise<void> {
     chain.shutting ??= this.#shut(chain);
     return chain.shutting;
@@ -185,7 +185,7 @@ export class SentChains {
         return this.#wasShut(chain, await this.#machine.shut(chain.number, keys));
       } catch (error) {
         if (this.#listener.isOver) throw error;
-        logger.warn({ error: describeChain(error) }, "runs could not be taken back yet");
+        logger.warn({ error: describeChain(error) }, "could not withdraw runs; trying again");
         await new Promise<void>((resolve) => clock.after(limits.remoteRetryMs, resolve));
       }
     }
@@ -205,7 +205,7 @@ export class SentChains {
     return this.#listener.begun(member);
   }
 
-  /** None of them begins by this chain. Returns those that are wanted. */
+  /** None of them begins in this chain. Returns those that the server has started. */
   #takeOutUnbegun(chain: Chain, begun: Survey, exceptKey?: string): readonly RemoteRun[] {
     const wanted: RemoteRun[] = [];
     for (const member of chain.members) {

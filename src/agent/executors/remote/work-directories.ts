@@ -1,14 +1,14 @@
 /**
- * Directories on a far machine for runs that named none. Making one is a process there, so those that
- * runs left empty serve others. The names are of this link alone: a start of an earlier one that is
- * still on its way must not find another run in its directory.
+ * Working directories on a remote machine for runs that named none. Making one costs a process there, so directories that runs left empty
+ * serve other runs. The names belong to this link only: a start of an earlier link that is still on its way must not find another run in
+ * its directory.
  */
 export class WorkDirectories {
   readonly #prefix: string;
   readonly #clean: string[] = [];
   #made = 0;
 
-  /** `link` is one word, another one for each link. */
+  /** `link` is a word that is different for each link. */
   constructor(link: string) {
     this.#prefix = `work.${link}.`;
   }
@@ -20,7 +20,7 @@ export class WorkDirectories {
     return `${this.#prefix}${this.#made}`;
   }
 
-  /** It was left empty. */
+  /** The run left it empty. */
   giveBack(name: string): void {
     this.#clean.push(name);
   }

@@ -1,4 +1,4 @@
-/** One node as Slurm tells it. */
+/** One node as Slurm reports it. */
 export interface SlurmNode {
   readonly name: string;
   readonly cpus: number;
@@ -9,13 +9,13 @@ export interface SlurmNode {
   readonly gpusAllocated: number;
   readonly features: readonly string[];
   readonly partitions: readonly string[];
-  /** It takes jobs: it is there, and not being emptied. */
+  /** It accepts jobs: it is up, and not draining. */
   readonly isUsable: boolean;
 }
 
 const MIB = 1024 * 1024;
 
-/** Parses `scontrol show nodes --oneliner`: a line each, of names and values. */
+/** Parses `scontrol show nodes --oneliner`: one line per node, with names and values. */
 export function parseNodes(output: string): readonly SlurmNode[] {
   return output.split("\n").flatMap((line) => {
     const name = fieldOf(line, "NodeName");
@@ -57,7 +57,7 @@ function gpusInGres(gres: string): number {
   return sum;
 }
 
-/** "IDLE", "MIXED+DRAIN", "DOWN*", "IDLE+CLOUD+POWERED_DOWN": the last is booted when it is needed. */
+/** "IDLE", "MIXED+DRAIN", "DOWN*", "IDLE+CLOUD+POWERED_DOWN": Slurm boots the last one on demand. */
 function isUsable(state: string): boolean {
   const [base = "", ...flags] = state.replaceAll(/[*~#!%$@^-]/g, "").split("+");
   const isUp = ["IDLE", "MIXED", "ALLOCATED", "COMPLETING", "RESERVED", "PLANNED"].includes(base);

@@ -1,9 +1,9 @@
 import type { SlurmJob } from "./states.ts";
 
-/** With a bar behind each; what may hold one comes last. */
+/** Separated by bars; a field that may contain one comes last. */
 const FIELDS = ["JobArrayID", "State", "Reason", "exit_code", "StartTime", "EndTime", "Comment"];
 
-/** All jobs of this user that Slurm remembers, elements of arrays one by one. */
+/** All jobs of this user that Slurm has, elements of arrays one by one. */
 export const SQUEUE: readonly string[] = [
   "--me",
   "--noheader",
@@ -23,7 +23,7 @@ export function parseSqueue(output: string): readonly QueuedJob[] {
       .map((text) => text.trim());
     const id = idIn(named);
     if (id === undefined) return [];
-    const wait = Number(status) || 0; // as wait(2) has it
+    const wait = Number(status) || 0; // the status of wait(2)
     return [
       {
         id,
@@ -39,7 +39,7 @@ export function parseSqueue(output: string): readonly QueuedJob[] {
   });
 }
 
-/** By their arrays: elements that never began have no record of their own. */
+/** By array: elements that never began have no record of their own. */
 export const sacctFor = (ids: readonly string[]): readonly string[] => [
   ...SACCT,
   `--jobs=${[...new Set(ids.map((id) => id.split("_")[0]))].join(",")}`,

@@ -4,7 +4,7 @@ import { limits } from "../../../limits.ts";
 import type { LowerJob } from "../../lower/scheduler.ts";
 import { INDEX } from "../../lower/scheduler.ts";
 
-/** What an operator chose for all jobs of a cluster. */
+/** The operator's settings for all jobs of a cluster. */
 export interface SlurmChoices {
   readonly partition?: string | undefined;
   readonly account?: string | undefined;
@@ -17,7 +17,7 @@ export function sbatchArgs(job: LowerJob, choices: SlurmChoices): readonly strin
   const { timeLimitMs, indexes, after } = job;
   return [
     "--parsable",
-    "--no-requeue", // whether it is tried again is decided above
+    "--no-requeue", // Busbar decides about retries
     "--export=ALL",
     `--job-name=${plainName(job.name)}`,
     `--comment=${job.marker}`,
@@ -39,10 +39,10 @@ export function sbatchArgs(job: LowerJob, choices: SlurmChoices): readonly strin
 const plainName = (name: string): string =>
   name.replaceAll(/[\s\p{Cc}]+/gu, " ").slice(0, limits.nameLengthMax) || "busbar";
 
-/** A path in which "%" means itself, and our sign for the index Slurm's. */
+/** A path in which "%" is literal, and our INDEX becomes Slurm's. */
 const pattern = (path: string): string => path.replaceAll("%", "%%").replaceAll(INDEX, "%a");
 
-/** An array is named as a whole: all of its elements are meant. */
+/** The id of an array means all of its elements. */
 const afterFlag = (ids: readonly string[]): string =>
   `--dependency=afterok:${[...new Set(ids.map((id) => id.split("_")[0] ?? id))].join(":")}`;
 
@@ -57,17 +57,17 @@ export function ranges(indexes: readonly number[]): string {
   return runs.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
-/** "123", or "123;cluster" where there are several. */
+/** "123", or "123;cluster" if there are several clusters. */
 export function parseSbatch(output: string): string {
   const [, id] = /^(\d+)(?:;.*)?$/m.exec(output) ?? [];
   if (id === undefined) {
     const said = JSON.stringify(output.slice(0, 200));
-    throw new AppError("unavailable", `sbatch did not tell the id of the job: ${said}`);
+    throw new AppError("unavailable", `sbatch printed no job id: ${said}`);
   }
   return id;
 }
 
-/** Said when asking again may help: the controller is away, or takes no more jobs just now. */
+/** Messages after which another attempt may help: the controller is away, or accepts no more jobs for now. */
 const TEMPORARY =
   /unable to contact|timed out|connection|communication|zero bytes|transport endpoint|temporarily|try again|in standby|backup|munge|authentication|MaxSubmit|MaxJobCount|too many jobs|unexpected message/i;
 

@@ -10,7 +10,7 @@ import { parseSbatch, sbatchArgs, slurmError } from "./sbatch.ts";
 import { toLowerState } from "./states.ts";
 
 export interface SlurmOptions extends SlurmChoices {
-  /** With which its commands are run and jobs begin. */
+  /** The environment of its commands and jobs. */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }
@@ -23,9 +23,9 @@ export type RunSlurm = (
 ) => Promise<string>;
 
 export function createRunSlurm(env: Readonly<Record<string, string>>): RunSlurm {
-  const all = { ...env, SLURM_TIME_FORMAT: "%s" }; // else in the zone of whoever asks
+  const all = { ...env, SLURM_TIME_FORMAT: "%s" }; // otherwise in the caller's time zone
   return async (program, args, input) => {
-    // Jobs get sbatch's own environment.
+    // Jobs inherit sbatch's own environment.
     const own = program === "sbatch" ? env : all;
     const options = input === undefined ? { env: own } : { env: own, input };
     const result = await runCommand(program, args, options);
@@ -34,7 +34,7 @@ export function createRunSlurm(env: Readonly<Record<string, string>>): RunSlurm 
   };
 }
 
-/** Slurm, by its own commands. */
+/** Slurm, through its commands. */
 export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
   const { clock } = options;
   const run = createRunSlurm(options.env);
@@ -46,8 +46,8 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
   };
 
   /**
-   * To Slurm this means "cancel": TERM, and after its KillWait KILL to every process. KILL to the script
-   * alone would be quicker, and leave its command running where Slurm finds processes by their parents.
+   * Slurm treats this as "cancel": TERM, and after its KillWait KILL to every process. KILL to the script alone would be faster, but leave
+   * its command running where Slurm finds processes by their parents.
    */
   const kill = async (ids: readonly string[]): Promise<void> => {
     await scancel(["--signal=KILL", "--full", ...ids]);
@@ -107,7 +107,7 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
       for (let at = 0; at < missing.length; at += IDS_PER_CALL) {
         const some = missing.slice(at, at + IDS_PER_CALL);
         const answer = await accounting(sacctFor(some)).catch((error: unknown) => {
-          // Others are known, and these may be once it answers.
+          // Other jobs are known, and these may be known once accounting answers.
           const reason = describeChain(error);
           for (const id of some) states.set(id, { kind: "queued", reason });
           return undefined;
@@ -131,14 +131,14 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
 
 const IDS_PER_CALL = 500;
 
-/** Slurm complains of jobs that have ended; only a controller that is away matters. */
+/** Slurm reports errors for jobs that have ended; only an absent controller matters. */
 function ifGone(error: unknown): undefined {
   if (!(error instanceof AppError) || error.code === "unavailable") throw error;
 }
 
 /**
- * Asks sacct. undefined: this Slurm has no accounting, or none for this user, which is remembered. If it has
- * accounting that does not answer, the state of a job is unknown: that is no end.
+ * Calls sacct. undefined: this Slurm has no accounting, or none for this user, which is remembered. If it has accounting that does not
+ * answer, the state of a job is unknown: that is no end.
  */
 function createAccounting(run: RunSlurm) {
   let isThere = true;

@@ -11,11 +11,11 @@ export interface SlurmSourceOptions {
   readonly run: RunSlurm;
   /** The name of the cluster in its graph. */
   readonly cluster: string;
-  /** Only what is in it; undefined: all nodes. */
+  /** Restricts the nodes to this partition; undefined: all nodes. */
   readonly partition: string | undefined;
 }
 
-/** What Slurm says of its nodes and its queue. */
+/** Slurm's description of its nodes and its queue. */
 export function createSlurmSource({ run, cluster, partition }: SlurmSourceOptions): ClusterSource {
   async function nodes(): Promise<readonly SlurmNode[]> {
     const all = parseNodes(await run("scontrol", ["show", "nodes", "--oneliner"]));

@@ -34,7 +34,7 @@ const aJob = (over: Partial<LowerJob> = {}): LowerJob => ({
 });
 
 describe("sbatch", () => {
-  test("a job that asks for nothing", () => {
+  test("a job that requests nothing", () => {
     expect(sbatchArgs(aJob(), {})).toEqual([
       "--parsable",
       "--no-requeue",
@@ -92,7 +92,7 @@ describe("sbatch", () => {
     expect(sbatchArgs(aJob(), choices).slice(-4)).toEqual(last);
   });
 
-  test("the id is read with and without a cluster; anything else leaves it open", () => {
+  test("the id is parsed with and without a cluster; any other text leaves it unknown", () => {
     expect(parseSbatch("123\n")).toBe("123");
     expect(parseSbatch("123;blue\n")).toBe("123");
     expect(() => parseSbatch("hello")).toThrow(expect.objectContaining({ code: "unavailable" }));
@@ -218,7 +218,7 @@ describe("states", () => {
   }
 });
 
-describe("what Slurm's commands print", () => {
+describe("the output of Slurm's commands", () => {
   test("squeue", () => {
     const output = [
       "1|FAILED|NonZeroExitCode|768|1794817864|1794817865|busbar:x:1.0.1|",
@@ -287,7 +287,7 @@ describe("what Slurm's commands print", () => {
     expect(nodes.map(({ gpus }) => gpus)).toEqual([4, 0, 0, 0, 3]);
   });
 
-  test("free capacity is what usable nodes have left", () => {
+  test("free capacity is the free capacity of usable nodes", () => {
     expect(observationOf(parseNodes(NODES), ["PD", "R", "R", "CG", ""])).toEqual({
       state: {
         nodes_total: 5,

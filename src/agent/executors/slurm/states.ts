@@ -1,7 +1,7 @@
 import { signalName } from "../../runs/command-outcome.ts";
 import type { LowerEnd, LowerState } from "../../lower/scheduler.ts";
 
-/** One job, or one element of an array, as squeue or sacct tells it. */
+/** One job, or one element of an array, as squeue or sacct reports it. */
 export interface SlurmJob {
   readonly id: string;
   /** The first word of its state. */
@@ -24,13 +24,13 @@ const RUNNING: Row = { kind: "running" };
 const ended = (end: (job: SlurmJob) => LowerEnd): Row => ({ kind: "ended", end });
 const lost = (message: string): Row => ended(() => ({ kind: "vanished", message }));
 
-/** As its script ended: Slurm knows the code, or the signal that ended it. */
+/** The end of its script: Slurm reports the exit code, or the signal that ended it. */
 const asItExited = ({ exitCode, signal }: SlurmJob): LowerEnd =>
   signal > 0 ? { kind: "signalled", signal: signalName(signal) } : { kind: "exited", exitCode };
 
-const SKIPPED: LowerEnd = { kind: "skipped", message: "what it depends on did not succeed" };
+const SKIPPED: LowerEnd = { kind: "skipped", message: "a job that it depends on did not succeed" };
 
-/** Every state that squeue and sacct have a word for. */
+/** Every state of squeue and sacct. */
 const ROWS: Readonly<Record<string, Row>> = {
   PENDING: QUEUED,
   CONFIGURING: QUEUED, // its nodes are being booted
@@ -38,7 +38,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   REQUEUE_FED: QUEUED,
   REQUEUE_HOLD: QUEUED,
   RESV_DEL_HOLD: QUEUED,
-  SPECIAL_EXIT: QUEUED, // held, after an exit that its site treats so
+  SPECIAL_EXIT: QUEUED, // held, after an exit code that its site handles this way
   RUNNING,
   COMPLETING: RUNNING, // its exit code is not final
   SUSPENDED: RUNNING,
@@ -56,12 +56,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   DEADLINE: ended(() => ({ kind: "time-limit", signal: undefined })),
   CANCELLED: ended(({ reason }) => (isNeverSatisfied(reason) ? SKIPPED : { kind: "cancelled" })),
   OUT_OF_MEMORY: ended(() => ({ kind: "out-of-memory" })),
-  NODE_FAIL: lost("a node of it failed"),
-  BOOT_FAIL: lost("a node of it could not be booted"),
-  LAUNCH_FAILED: lost("a node could not launch it"),
-  RECONFIG_FAIL: lost("a node of it could not be set up"),
+  NODE_FAIL: lost("one of its nodes failed"),
+  BOOT_FAIL: lost("one of its nodes could not be booted"),
+  LAUNCH_FAILED: lost("one of its nodes could not launch it"),
+  RECONFIG_FAIL: lost("one of its nodes could not be set up"),
   PREEMPTED: lost("Slurm preempted it for another job"),
-  REVOKED: lost("Slurm gave it to another cluster"),
+  REVOKED: lost("Slurm moved it to another cluster"),
 };
 
 const isNeverSatisfied = (reason: string): boolean => reason === "DependencyNeverSatisfied";
@@ -90,6 +90,6 @@ export function toLowerState(job: SlurmJob, nowMs: number): LowerState {
   }
 }
 
-/** Of a job that was cancelled in the queue Slurm says that it began when it ended. */
+/** For a job that was cancelled in the queue Slurm reports its end as its start. */
 const isUnstarted = ({ state, exitCode, signal, startedAtMs, endedAtMs }: SlurmJob): boolean =>
   state === "CANCELLED" && exitCode === 0 && signal === 0 && startedAtMs === endedAtMs;

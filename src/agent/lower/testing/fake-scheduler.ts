@@ -2,7 +2,7 @@ import { AppError } from "../../../lib/errors.ts";
 import type { LowerEnd, LowerIds, LowerJob, LowerScheduler, LowerState } from "../scheduler.ts";
 import { submitEach } from "../submit-each.ts";
 
-/** A scheduler in which jobs do what a test says. Ids are "1", "2", of arrays "3_0", "3_1". */
+/** A scheduler whose jobs the test controls. Ids are "1", "2", of arrays "3_0", "3_1". */
 export class FakeScheduler implements LowerScheduler {
   readonly name = "fake";
   readonly inside = { id: "$FAKE_ID", index: "$FAKE_INDEX" };
@@ -14,9 +14,9 @@ export class FakeScheduler implements LowerScheduler {
   trouble: ((call: string) => AppError | undefined) | undefined;
   /** Whether the scheduler accepts a submission that it answers by trouble. */
   takesInTrouble = false;
-  /** Elements of arrays that are not taken in trouble. */
+  /** Elements of arrays that it does not accept in trouble. */
   readonly dropped = new Set<number>();
-  /** Of the next submission; a scheduler that lost its data counts from the start again. */
+  /** The id of the next submission; a scheduler that lost its data counts from the start again. */
   nextId = 1;
   readonly #idsOfMarker = new Map<string, Map<number | undefined, string>>();
 

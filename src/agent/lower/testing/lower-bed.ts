@@ -21,7 +21,7 @@ tasks:
 
 export const run = (jobId: number, index = 0): RunId => ({ jobId, index, attempt: 1 });
 
-/** The executor over a scheduler that does what the test says, on a clock turned by hand. */
+/** The executor over a fake scheduler, on a fake clock. */
 export class LowerBed {
   directory!: string;
   clock!: FakeClock;
@@ -56,7 +56,7 @@ export class LowerBed {
     });
   }
 
-  /** As kill -9 would leave it: another life over the same directory. */
+  /** Simulates kill -9: another process over the same directory. */
   async reopen(): Promise<void> {
     await this.executor.close();
     this.reports = [];
@@ -102,7 +102,7 @@ export class LowerBed {
   }
 }
 
-/** A new directory, clock and scheduler for each test; in the end no timer is left. */
+/** A new directory, clock and scheduler for each test; at the end no timer is left. */
 export function useLowerBed(): LowerBed {
   const bed = new LowerBed();
   beforeEach(async () => await bed.begin());

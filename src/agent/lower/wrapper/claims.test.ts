@@ -32,13 +32,13 @@ const giveSign = (seconds: number): void => {
   utimesSync(join(directory, "runs", KEY, "alive"), seconds, seconds);
 };
 
-test("a part whose wrapper has not said that it runs is unknown", () => {
+test("a part whose wrapper has not recorded that it runs is unknown", () => {
   expect(claims.stateOf(KEY)).toBe("unknown");
   leave("runner", ["host", readBootId()]); // not complete
   expect(claims.stateOf(KEY)).toBe("unknown");
 });
 
-describe("on this machine the kernel tells", () => {
+describe("on this machine the kernel shows it", () => {
   const runner = (pid: number, ticks: string): readonly string[] => {
     return ["host", readBootId(), readlinkSync("/proc/self/ns/pid"), String(pid), ticks, "end"];
   };
@@ -46,16 +46,16 @@ describe("on this machine the kernel tells", () => {
     leave("runner", runner(process.pid, identityOf(process.pid)?.startTicks ?? ""));
     expect(claims.stateOf(KEY)).toBe("running");
   });
-  test("a process id that belongs to another process by now", () => {
+  test("a process id that now belongs to another process", () => {
     leave("runner", runner(process.pid, "1"));
     giveSign(100);
     expect(claims.stateOf(KEY)).toBe("gone");
   });
 });
 
-describe("on another machine signs of life tell", () => {
+describe("on another machine signs of life show it", () => {
   beforeEach(() => leave("runner", ["host", "another-boot", "pid:[1]", "1", "1", "end"]));
-  test("as long as they come it runs, whatever the clocks say", async () => {
+  test("while they arrive the part runs, whatever the clocks show", async () => {
     for (let at = 0; at < 20; at += 1) {
       giveSign(9_000_000 - at);
       expect(claims.stateOf(KEY)).toBe("running");

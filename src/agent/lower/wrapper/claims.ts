@@ -7,7 +7,7 @@ import { processesMarked } from "../../runs/run-variable.ts";
 import type { PartFiles } from "./part-files.ts";
 
 /**
- * - unknown: no wrapper of the part has said that it runs.
+ * - unknown: no wrapper of the part has recorded that it runs.
  * - running: the wrapper of the job that claimed it still runs.
  * - silent: it runs on another machine, or did, and has shown no sign of life for a while: it may be gone.
  * - gone: it no longer runs. On another machine that means: no sign of life for `lowerSilentMsMax`.
@@ -16,20 +16,19 @@ export type ClaimState = "unknown" | "running" | "silent" | "gone";
 
 interface Sign {
   readonly writtenAtMs: number; // by the clock of the file system
-  readonly seenAtMs: number; // by ours
+  readonly seenAtMs: number; // by this machine's clock
 }
 
 /**
- * Asks the jobs themselves whether they run, when their scheduler does not know. On this machine the
- * kernel answers. Of another machine only files tell: a wrapper writes one every few seconds, and only
- * that it changes counts, so that no two clocks are compared. A wrapper that cannot reach the file
- * system counts as gone, and may run all the same.
+ * Asks the jobs themselves whether they run, when their scheduler does not know. On this machine the kernel answers. On another machine
+ * only files show it: a wrapper writes one every few seconds, and only the fact that it changes counts, so that no two clocks are compared.
+ * A wrapper that cannot reach the file system counts as gone, although it may still run.
  */
 export class Claims {
   readonly #files: PartFiles;
   readonly #clock: Clock;
   readonly #place = { bootId: readBootId(), pidNamespace: ownPidNamespace() };
-  /** Of requested parts that have not ended. */
+  /** The signs of life of looked-up parts that have not ended. */
   readonly #signs = new Map<string, Sign>();
 
   constructor(files: PartFiles, clock: Clock) {
@@ -59,14 +58,14 @@ export class Claims {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // Gone already; the next look tells.
+        // The process has ended already; the next look shows it.
       }
     }
     return pids.length > 0;
   }
 
   /** The part has ended. */
-  forget(key: string): void {
+  remove(key: string): void {
     this.#signs.delete(key);
   }
 
@@ -79,6 +78,6 @@ function ownPidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    return ""; // as the wrapper writes it where it is not known
+    return ""; // the wrapper's text for an unknown value
   }
 }

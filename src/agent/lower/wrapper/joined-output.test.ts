@@ -33,7 +33,7 @@ async function readAll(pieces: readonly Piece[], maxBytes: number, limitBytes: n
 
 const ascii = fc.string({ maxLength: 12 });
 
-test("ended parts read as one text, whatever the size of the bites and the limit", async () => {
+test("ended parts read as one text, whatever the size of the reads and the limit", async () => {
   const some = fc.array(fc.tuple(ascii, ascii, fc.constantFrom("ended", "never")), {
     maxLength: 4,
   });

@@ -40,7 +40,7 @@ type Segment =
   | { readonly kind: "text"; readonly size: number; readonly bytes: Uint8Array }
   | { readonly kind: "file"; readonly size: number; readonly path: string };
 
-/** Up to the first part that may yet write. */
+/** Up to the first part that may still write. */
 async function segmentsOf(
   pieces: readonly Piece[],
   stream: Stream,
@@ -51,7 +51,7 @@ async function segmentsOf(
     if (state === "waiting") return { segments, isComplete: false };
     const bytes = Buffer.from(stream === "stdout" ? title : "");
     const path = join(directory, stream);
-    // Read when the end of the part is known already, so the size is final.
+    // Read when the end of the part is already known, so the size is final.
     const size = (await stat(path).catch(() => undefined))?.size ?? 0;
     segments.push({ kind: "text", size: bytes.length, bytes }, { kind: "file", size, path });
     if (state === "running") return { segments, isComplete: false };
@@ -59,7 +59,7 @@ async function segmentsOf(
   return { segments, isComplete: true };
 }
 
-/** From the one segment that holds `offset`, at most `wanted` bytes of it. */
+/** Reads from the one segment that holds `offset`, at most `wanted` bytes of it. */
 async function readAt(
   segments: readonly Segment[],
   offset: number,

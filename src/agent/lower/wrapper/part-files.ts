@@ -33,21 +33,21 @@ export interface Runner extends ProcessIdentity {
 }
 
 /**
- * What is on disk of runs, on a file system that the nodes of the cluster share with the agent:
+ * The files of runs, on a file system that the nodes of the cluster share with the agent:
  *
- *   runs/17.3.1/request.json    what was asked
- *   runs/17.3.1/work/           where it runs, when nothing else was said
- *   runs/17.3.1/                of a part: wrapper, script, claim, exit, stdout, stderr, and what its
- *                               wrapper and the agent tell each other: runner, alive, control
+ *   runs/17.3.1/request.json    the request
+ *   runs/17.3.1/work/           its default working directory
+ *   runs/17.3.1/                of a part: wrapper, script, claim, exit, stdout, stderr, and the files by which its
+ *                               wrapper and the agent communicate: runner, alive, control
  *   runs/17.3.1/scheduler.err   messages of the scheduler (see LowerScheduler.writesIntoOutput)
  *   runs/17.0.1/2/, …/2/5/      of several steps one each, of several copies of a step one each
  *   arrays/17.3.1/3             by the scheduler's index, a link to the part
  */
 export class PartFiles {
   readonly #directory: string;
-  /** Tells agents apart that use the same scheduler. */
+  /** Distinguishes agents that use the same scheduler. */
   readonly owner: string;
-  /** Arrays of runs of a job: they are needed as long as one of them may begin. */
+  /** Arrays of runs of a job: they are needed as long as one of the runs may begin. */
   readonly #arraysByJob = new Map<string, Set<string>>();
 
   constructor(directory: string) {
@@ -69,7 +69,7 @@ export class PartFiles {
     this.#arraysByJob.set(job, names.add(name));
   }
 
-  /** The directories of a job's arrays; none of them is known from here on. */
+  /** Returns the directories of a job's arrays and drops them. */
   takeArrays(jobId: number): string[] {
     const names = this.#arraysByJob.get(String(jobId)) ?? [];
     this.#arraysByJob.delete(String(jobId));
@@ -111,14 +111,14 @@ export class PartFiles {
     writeFileSync(join(directory, "control"), "go\n", { mode: 0o600 });
   }
 
-  /** In the environment of the part's processes. No part's begins with another's. */
+  /** A variable in the environment of the part's processes. No part's value is a prefix of another's. */
   markOf(key: string): string {
     return `${this.owner}.${key}.`;
   }
 
   /**
-   * Tells the part's wrapper to end its processes, with this time from TERM to KILL. The file is written
-   * in place: shared file systems notice that sooner than a new one.
+   * Orders the part's wrapper to end its processes, with this time from TERM to KILL. The file is written in place: shared file systems
+   * show that sooner than a new file.
    */
   orderStop(key: string, graceMs: number): void {
     const seconds = Math.max(0, Math.ceil(graceMs / 1_000));
@@ -156,7 +156,7 @@ export class PartFiles {
     return directory;
   }
 
-  /** Takes a part that no job has claimed, so that none can any more. False: a job was faster. */
+  /** Claims a part that no job has claimed, so that none can any more. False: a job was faster. */
   takePart(key: string): boolean {
     const directory = this.of(key);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -175,7 +175,7 @@ export class PartFiles {
     return owner === undefined || owner === "" || owner === "stopped" ? undefined : owner;
   }
 
-  /** Where the wrapper of a part runs; undefined: it has not said so. */
+  /** The process and machine of a part's wrapper; undefined: it has not recorded that. */
   runnerOf(key: string): Runner | undefined {
     const lines = (readOptional(join(this.of(key), "runner")) ?? "").split("\n");
     const [host, bootId, pidNamespace, pid, startTicks, end] = lines;
@@ -188,7 +188,7 @@ export class PartFiles {
   aliveAtMs(key: string): number | undefined {
     let file: number;
     try {
-      file = openSync(join(this.of(key), "alive"), "r"); // else shared file systems tell old times
+      file = openSync(join(this.of(key), "alive"), "r"); // otherwise shared file systems return old times
     } catch (error) {
       if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return undefined;
       throw error;

@@ -34,7 +34,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
     };
     const isReady = (): boolean => existsSync(join(directory, "ready"));
 
-    /** Starts a wrapper as the leader of a group, as schedulers do, and waits until it says so. */
+    /** Starts a wrapper as the leader of a group, as schedulers do, and waits until it reports that. */
     async function start(text: string, argv = ["/bin/sh", "-c", text]) {
       const work = { directory, argv, env: {}, cwd: directory, ownId: "7", mark };
       writeFileSync(join(directory, "wrapper"), wrapperOf({ ...work, writesOutput: false }));
@@ -49,14 +49,14 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       return { pid, ended, groupEnds: () => eventually(() => !isGroup(pid), { what: "no group" }) };
     }
 
-    test("the last sign of a wrapper is its exit code: nothing of it is left", async () => {
+    test("the last sign of a wrapper is its exit code: no process of it is left", async () => {
       const { ended, groupEnds } = await start("echo >ready; sleep 0.3; exit 3");
       await ended;
       expect(exit()).toEqual({ kind: "exited", exitCode: 3 });
       await groupEnds();
     });
 
-    test("an order to stop kills what ignores TERM, in whatever session", async () => {
+    test("an order to stop kills processes that ignore TERM, in whatever session", async () => {
       // Both ignore TERM before they signal that they are ready.
       const inner = `(setsid sh -c "${deaf("inner")}" &); until [ -e inner ]; do sleep 0.1; done`;
       const { pid, ended, groupEnds } = await start(`${inner}; ${DEAF}`);
@@ -75,7 +75,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await ended;
       expect(exit()).toEqual({ kind: "exited", exitCode: 4 });
       expect(processesMarked(mark)).toEqual([]);
-      await groupEnds(); // also who waited for the grace to be over
+      await groupEnds(); // also the process that waited for the grace period
     });
 
     test("a command that has dropped its environment is killed too", async () => {
@@ -104,7 +104,7 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
       await groupEnds();
     });
 
-    test("a TERM that no agent ordered leaves a command alone that ignores it", async () => {
+    test("a TERM that no agent ordered does not end a command that ignores it", async () => {
       const { pid, ended } = await start(`${DEAF.replace("while :", "while ! [ -e go ]")}; exit 6`);
       process.kill(-pid, "SIGTERM");
       writeFileSync(join(directory, "go"), "");

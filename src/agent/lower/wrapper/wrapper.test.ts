@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(join(directory, ".."), { recursive: true, force: true });
 });
 
-/** As a scheduler would: the job's script, with its id in the environment. */
+/** Runs the job's script with its id in the environment, as a scheduler does. */
 function run(argv: readonly string[], over: Partial<WrappedWork> = {}, id = "7") {
   const ownId = "$FAKE_ID";
   const text = wrapperOf({
@@ -62,7 +62,7 @@ describe("the wrapper records exactly how a command ends", () => {
     });
   }
 
-  test("a program that is not there, or cannot be run", () => {
+  test("a program that does not exist, or cannot be run", () => {
     const not = (why: string) => ({ kind: "not-executed", why });
     expect(run(["no-such-program"]).exit).toEqual(not("not-found"));
     expect(run(["/etc/passwd"]).exit).toEqual(not("not-executable"));
@@ -70,7 +70,7 @@ describe("the wrapper records exactly how a command ends", () => {
   });
 });
 
-test("where the scheduler writes messages of its own, output goes past it", () => {
+test("where the scheduler writes its own messages, output goes to other files", () => {
   const { stdout, stderr } = run(["/bin/sh", "-c", "echo out; echo err >&2"], {
     writesOutput: true,
   });
@@ -97,7 +97,7 @@ test("arguments and variables reach the command byte by byte", () => {
   );
 });
 
-test("nothing of the wrapper is seen by the command", () => {
+test("the command sees nothing of the wrapper", () => {
   const { stdout } = run(["env"], { env: { A: "1", IFS: "x", "b.c": "2" } });
   const names = stdout.split("\n").map((line) => line.split("=")[0] ?? "");
   const shellOwn = ["PWD", "OLDPWD", "SHLVL", "_"];
@@ -114,13 +114,13 @@ describe("a claim", () => {
     expect(readFileSync(join(directory, "claim"), "utf8")).toBe("7\n");
   });
 
-  test("of a run that was stopped lets none run", () => {
+  test("of a stopped run lets none run", () => {
     writeFileSync(join(directory, "claim"), "stopped\n");
     expect(run(["echo", "late"])).toMatchObject({ status: 0, stdout: "", exit: undefined });
   });
 });
 
-test("an exit that is not complete is none", () => {
+test("an incomplete exit file counts as none", () => {
   expect(parseExit("")).toBeUndefined();
   expect(parseExit("7\nexit 0\n")).toBeUndefined();
   expect(parseExit("7\nexit \nend\n")).toBeUndefined();

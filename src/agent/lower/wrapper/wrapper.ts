@@ -11,9 +11,9 @@ export interface WrappedWork {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** In the environment of each of its processes; no other part's begins with it. */
+  /** The mark in the environment of each of its processes; it is no prefix of another part's. */
   readonly mark: string;
-  /** The job's own id inside the job; see LowerScheduler. */
+  /** The expression for the job's own id inside the job; see LowerScheduler. */
   readonly ownId: string;
   /** Whether it writes stdout and stderr into the directory itself; else the scheduler does. */
   readonly writesOutput: boolean;
@@ -35,9 +35,9 @@ export function jobScript(wrapperPath: string): string {
  * - Signals are caught, not ignored: the shell survives a TERM to all of the job and records the real
  *   exit code, and what is caught is reset to default in the command.
  * - The command replaces a subshell by `exec`. Only when that fails does the subshell reach its EXIT
- *   trap: this tells "not found" from a program that itself exits with 127.
- * - When a child dies by a signal the shell says so on its own stderr, here the file of the exit code;
- *   for a child that merely exits with 137 it says nothing.
+ *   trap: this distinguishes "not found" from a program that itself exits with 127.
+ * - When a child dies by a signal the shell reports that on its own stderr, here the file of the exit code;
+ *   for a child that merely exits with 137 it reports nothing.
  * - That file is in place only when it is complete, so that a reader knows the end also when the
  *   scheduler has no record of the job.
  * - The wrapper uses only positional parameters: the command would see a variable.
@@ -82,13 +82,13 @@ exit "$4"
 `;
 }
 
-/** That may reach all processes of a job; USR1 ends the keeper. */
+/** Signals that may reach all processes of a job; USR1 ends the keeper. */
 const SIGNALS = "HUP INT QUIT ALRM TERM USR2";
 
 /**
- * `marked` lists the processes of the part on this machine by the mark in their environment, which they
- * keep whatever session or parent they have. `sweep` kills these, and any other pids passed to it. Variables end
- * with a zero byte, where busybox's grep would stop reading without -z.
+ * `marked` lists the processes of the part on this machine by the mark in their environment, which they keep in any session and under any
+ * parent. `sweep` kills these, and any other pids passed to it. Variables end with a zero byte, where busybox's grep would stop reading
+ * without -z.
  */
 const sweep = (mark: string): string => `marked() {
   grep -lzF ${quoteShell(`${RUN_VARIABLE}=${mark}`)} /proc/[0-9]*/environ 2>/dev/null |
@@ -161,7 +161,7 @@ const keeper = `  trap 'kill -KILL "$nap"; exit 0' USR1
   sweep
 `;
 
-/** INT and PIPE: of children that die by these a shell says nothing. Programs that exit so mean the same. */
+/** INT and PIPE: a shell reports nothing for children that die by these. Programs that exit with these codes mean the same. */
 const SILENT = new Set([2, 13]);
 
 /** Parses the file `exit` of a wrapper; undefined: no wrapper writes this. */

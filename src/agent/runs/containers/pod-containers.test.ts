@@ -44,19 +44,19 @@ describe("an instance of a workload", () => {
     });
   });
 
-  test("any other run is as it was", () => {
+  test("any other run is unchanged", () => {
     expect(withContainers(REQUEST)).toBe(REQUEST);
   });
 
   const rootfs = { execution: { rootfs: "http://x/y" } };
   const ports = { port: 80, target_port: 8080, protocol: null, type: "tcp" };
   const refused: readonly (readonly [RunRequest["work"], string])[] = [
-    [pod({ containers: [], function: rootfs }, "Function"), "a Function needs a worker of rik"],
+    [pod({ containers: [], function: rootfs }, "Function"), "a Function needs a rik worker"],
     [pod({ containers: [] }), "the workload web has no containers"],
     [pod({ containers: [{ name: "a", image: "a:1", ports }] }), "port 80 cannot lead to 8080"],
     [pod({ containers: [{ name: "a", image: "-x:1" }] }), "spec.containers[0].image: must be"],
   ];
   for (const [work, says] of refused) {
-    test(`is refused: ${says}`, () => expect(() => inContainers(work)).toThrow(says));
+    test(`is rejected: ${says}`, () => expect(() => inContainers(work)).toThrow(says));
   }
 });

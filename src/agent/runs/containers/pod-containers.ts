@@ -3,7 +3,7 @@ import { podOf, type WorkloadContainer } from "../../../core/model/job/workload/
 import { checkRule } from "../../../lib/rules/check-rule.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 
-/** An instance of a workload of rik as a run with containers; any other run as it is. Throws an Error for people. */
+/** Converts an instance of a workload of rik to a run with containers; returns any other run unchanged. Throws an Error for people. */
 export function withContainers(request: RunRequest): RunRequest {
   if (request.work.kind !== "workload") return request;
   const container = podContainers(request.work.text);
@@ -12,7 +12,7 @@ export function withContainers(request: RunRequest): RunRequest {
 
 function podContainers(text: string): ContainerTerms {
   const pod = podOf(text);
-  if (pod === undefined) throw new Error("a Function needs a worker of rik; this node runs Pods");
+  if (pod === undefined) throw new Error("a Function needs a rik worker; this node runs Pods only");
   if (pod.containers.length === 0) throw new Error(`the workload ${pod.name} has no containers`);
   const containers = pod.containers.map((one, at) => {
     checkPorts(one);
@@ -23,7 +23,7 @@ function podContainers(text: string): ContainerTerms {
   return { image: undefined, containers, mounts: [], network: "host" };
 }
 
-/** Containers share the node's network: a program is reached where it listens. */
+/** Containers share the node's network: a program is reachable on the port where it listens. */
 function checkPorts({ name, ports }: WorkloadContainer): void {
   if (ports === undefined || ports.port === ports.target_port) return;
   throw new Error(
@@ -32,5 +32,5 @@ function checkPorts({ name, ports }: WorkloadContainer): void {
   );
 }
 
-/** It stands before lines of output. */
+/** The prefix of its output lines. */
 const shownName = (name: string): string => name.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(0, 63);

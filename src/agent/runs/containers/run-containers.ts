@@ -1,14 +1,14 @@
 import type { FactEntry } from "../../../core/model/node/node-facts.ts";
 import type { RunEnd, RunRequest } from "../../../ports/executor.ts";
 
-/** What the executor passes on for a run with containers. */
+/** The parts of a run with containers that the executor passes on. */
 export interface ContainedRun {
-  /** Names the run. */
+  /** The key of the run. */
   readonly key: string;
   readonly request: RunRequest;
   /** Variables that every process of the run has. */
   readonly env: Readonly<Record<string, string>>;
-  /** In which it may say how far it is. */
+  /** The file in which it may report its progress. */
   readonly progressFile: string;
   /** Of each process: `resource` is the number of setrlimit(2). */
   readonly limits:
@@ -26,7 +26,7 @@ export interface ContainedRun {
  * - `ended` removes the leftovers of its containers, `recover` those of all runs that are not active.
  */
 export interface RunContainers {
-  /** Entries of the subsystem "containers": whether any can be started here, and why not. */
+  /** Entries of the subsystem "containers": whether this machine can start containers, and why not. */
   facts(): readonly FactEntry[];
   commandOf(run: ContainedRun): readonly string[];
   judge(key: string, end: RunEnd): RunEnd;

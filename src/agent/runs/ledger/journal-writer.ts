@@ -2,7 +2,7 @@ import { AppError, describeChain } from "../../../lib/errors.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { Journal } from "./journal.ts";
 
-/** Taken once the journal holds the entries before it; `failure`: they could not be written. */
+/** Runs once the journal holds the entries before it; `failure`: they could not be written. */
 export type AfterWrite = (failure: AppError | undefined) => void;
 
 /**
@@ -21,7 +21,7 @@ export class JournalWriter<Entry> {
     this.#logger = logger;
   }
 
-  /** Drops the steps that wait: they notify listeners, and there are none yet. */
+  /** Drops the waiting steps: they notify listeners, and there are none yet. */
   open(journal: Journal<Entry>): void {
     this.#journal = journal;
     this.#steps = [];
@@ -63,7 +63,7 @@ export class JournalWriter<Entry> {
     }
   }
 
-  /** Writes the noted entries and takes the steps that wait for them; none is taken afterwards. */
+  /** Writes the noted entries and takes the waiting steps; none is taken afterwards. */
   close(): void {
     this.#settle();
     this.#isClosed = true;

@@ -5,15 +5,15 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 
 /**
- * Lines of JSON, appended. Not synced to the disk: the page cache survives a killed agent, and
- * after a crash of the machine no process is left to know of.
+ * Lines of JSON, appended. Not flushed to the disk: the page cache survives a killed agent, and a crash of the machine ends all processes
+ * that the journal describes.
  */
 export interface Journal<Entry> {
-  /** Written with the next `flush`, before which nothing may be done that it tells of. */
+  /** Adds an entry to the next `flush`; the caller must not act on it before. */
   append(entry: Entry): void;
   /** Writes all appended entries at once. Throws `unavailable`; entries that it could not write are lost. */
   flush(): void;
-  /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
+  /** Whether the journal has grown so much that `rewrite` pays off, when `live` entries would remain. */
   isOvergrown(live: number): boolean;
   /** Replaces everything by `entries`, atomically. */
   rewrite(entries: Iterable<Entry>): void;
@@ -21,9 +21,8 @@ export interface Journal<Entry> {
 }
 
 /**
- * Entries of the journal in `directory`, oldest first, as whoever uses it wrote them; none when there
- * is no journal yet. Damaged lines are counted and left out: an agent that refuses to start would look
- * after nothing, and runs without an entry are found by their directories.
+ * The entries of the journal in `directory`, oldest first, as its user wrote them; none when there is no journal yet. Damaged lines are
+ * counted and left out: an agent that refuses to start would manage no runs, and runs without an entry are found by their directories.
  */
 export function readJournal(directory: string): { entries: unknown[]; damaged: number } {
   let text: string;
@@ -36,7 +35,7 @@ export function readJournal(directory: string): { entries: unknown[]; damaged: n
     throw new AppError("unavailable", "read the journal", { cause: error });
   }
   const lines = text.split("\n");
-  lines.pop(); // empty, or torn by a crash: its entry was not acted upon
+  lines.pop(); // empty, or torn by a crash: no step followed its entry
   const entries = lines.map(parseLine).filter((entry) => entry !== undefined);
   return { entries, damaged: lines.length - entries.length };
 }
@@ -76,7 +75,7 @@ export function createJournal<Entry>(directory: string, entries: Iterable<Entry>
         writeWhole(fd, text);
         isTorn = false;
       } catch (cause) {
-        isTorn = true; // a full disk may have taken a part of the line
+        isTorn = true; // a full disk may have accepted a part of the line
         throw new AppError("unavailable", "write the journal", { cause });
       }
     },
@@ -84,7 +83,7 @@ export function createJournal<Entry>(directory: string, entries: Iterable<Entry>
     rewrite(entries) {
       const old = fd;
       fd = replace(entries);
-      pending = ""; // told by the entries
+      pending = ""; // `entries` include them
       closeSync(old);
     },
     close() {

@@ -5,7 +5,7 @@ import { type KeptOutput, KeptOutputs } from "./kept-outputs.ts";
 
 const BOUNDS = { runsMax: 5, bytesMax: 100, ageMsMax: 50 };
 
-/** The same with nothing but a map. */
+/** The same with a plain map. */
 class Model {
   readonly outputs = new Map<string, KeptOutput>();
 
@@ -34,7 +34,7 @@ const step = fc.record({
   passedMs: fc.integer({ min: 0, max: 20 }),
 });
 
-test("the oldest go first, also after others were removed or kept again", () => {
+test("the oldest are removed first, also after others were removed or added again", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const kept = new KeptOutputs(BOUNDS);
@@ -59,7 +59,7 @@ test("the oldest go first, also after others were removed or kept again", () => 
   );
 });
 
-test("records of removed outputs do not pile up", () => {
+test("records of removed outputs do not accumulate", () => {
   const kept = new KeptOutputs({ ...BOUNDS, runsMax: 2_000, bytesMax: 1e9, ageMsMax: 1e9 });
   let removed = 0;
   for (let at = 0; at < 20_000; at++) {
@@ -81,7 +81,7 @@ const output = (forgottenAtMs: number, bytes: number, failed?: true) => ({
 const keys = (taken: readonly (readonly [string, unknown])[]): string[] =>
   taken.map(([key]) => key);
 
-test("outputs of failed runs go after those of others, and last longer", () => {
+test("outputs of failed runs are removed after those of others, and are retained longer", () => {
   const kept = new KeptOutputs({ ...BOUNDS, runsMax: 4 });
   kept.add("bad-1", output(0, 1, true));
   kept.add("bad-2", output(1, 1, true));
@@ -93,7 +93,7 @@ test("outputs of failed runs go after those of others, and last longer", () => {
   expect(keys(kept.takeSurplus(4 * BOUNDS.ageMsMax))).toEqual(["bad-1"]);
 });
 
-test("failed runs leave the others half of the room", () => {
+test("failed runs leave half of the limit to others", () => {
   const kept = new KeptOutputs({ ...BOUNDS, runsMax: 4 });
   for (const at of [0, 1, 2]) kept.add(`bad-${at}`, output(at, 1, true));
   kept.add("fine-3", output(3, 1));
@@ -103,7 +103,7 @@ test("failed runs leave the others half of the room", () => {
   expect(keys(kept.takeSurplus(6))).toEqual(["fine-3", "fine-4", "large"]);
 });
 
-test("a removed output is named with the time and cause of its removal", () => {
+test("the error about a removed output has the time and cause of its removal", () => {
   const kept = new KeptOutputs({ runsMax: 1, bytesMax: 10, ageMsMax: 3_600_000 });
   kept.add("1.0.1", output(0, 1));
   kept.add("2.0.1", output(0, 1));

@@ -6,20 +6,20 @@ export interface KeptOutput<Terms = unknown> {
   readonly forgottenAtMs: number;
   readonly bytes: number;
   readonly outputLimitBytes: number;
-  /** Its run did not succeed: it is retained longer than others. */
+  /** Its run failed: it is retained longer than others. */
   readonly failed?: true | undefined;
-  /** Its directory holds nothing else and can serve another run; undefined: not known. */
+  /** Its directory contains nothing else and can serve another run; undefined: unknown. */
   readonly isClean?: boolean;
-  /** It printed nothing and no directory is left of it; undefined: not known. */
+  /** It is empty and has no directory; undefined: unknown. */
   readonly isEmpty?: boolean;
-  /** Of executors that need them to find the output. */
+  /** For executors that need them to find the output. */
   readonly terms?: Terms | undefined;
 }
 
 export interface KeptBounds {
   readonly runsMax: number;
   readonly bytesMax: number;
-  /** Of failed runs `limits.outputKeptFailedFactor` times as long. */
+  /** For failed runs, `limits.outputKeptFailedFactor` times as long. */
   readonly ageMsMax: number;
 }
 
@@ -29,7 +29,7 @@ export const KEPT_BOUNDS: KeptBounds = {
   ageMsMax: limits.outputKeptMsMax,
 };
 
-/** Which bound an output was removed for. */
+/** The limit for which an output was removed. */
 type RemovalCause = "count" | "size" | "age";
 
 interface OutputRemoval {
@@ -80,7 +80,7 @@ export class KeptOutputs<Terms = unknown> {
     return this.#fine.remove(key) || this.#failed.remove(key);
   }
 
-  /** Takes out the outputs that exceed the limits of count, size or age; the caller deletes the files. */
+  /** Returns and drops the outputs that exceed the limits of count, size or age; the caller deletes the files. */
   takeSurplus(nowMs: number): [key: string, output: KeptOutput<Terms>][] {
     const surplus: [string, KeptOutput<Terms>][] = [];
     for (;;) {
@@ -93,7 +93,7 @@ export class KeptOutputs<Terms = unknown> {
     }
   }
 
-  /** When the next one gets too old; undefined when there is none. */
+  /** When the next one expires; undefined when there is none. */
   nextSurplusAtMs(): number | undefined {
     const fine = this.#expiryIn(this.#fine);
     const failed = this.#expiryIn(this.#failed);
@@ -101,7 +101,7 @@ export class KeptOutputs<Terms = unknown> {
     return Math.min(fine, failed);
   }
 
-  /** Why there is no output of a run that ended here, for people. */
+  /** Why an ended run has no output here, for people. */
   whyGone(key: string): string {
     const { runsMax, bytesMax, ageMsMax } = this.#bounds;
     const kept = `output of ${runsMax} tasks, ${formatBytes(bytesMax)}, ${formatDuration(ageMsMax)}`;
@@ -118,7 +118,7 @@ export class KeptOutputs<Terms = unknown> {
     return forgottenAtMs + this.#bounds.ageMsMax * times;
   }
 
-  /** Of the oldest in it. */
+  /** When its oldest output expires. */
   #expiryIn(queue: OutputQueue<KeptOutput<Terms>>): number | undefined {
     const oldest = queue.oldest();
     return oldest && this.#expiryOf(oldest[1]);

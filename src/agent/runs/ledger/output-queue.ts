@@ -1,11 +1,11 @@
 /**
- * Outputs by their keys, oldest first. The order stands in a list of its own: the first entry of a map
- * whose first entries were deleted takes 15 us to find with 10,000.
+ * Outputs by their keys, oldest first. The order has its own list: with 10,000 entries, finding the first entry of a map whose first
+ * entries were deleted takes 15 us.
  */
 export class OutputQueue<Output extends { readonly bytes: number }> {
   readonly #outputs = new Map<string, Output>(); // in the order they were added
-  #order: (readonly [key: string, output: Output])[] = []; // with those that were removed since
-  #head = 0; // before it nothing is left
+  #order: (readonly [key: string, output: Output])[] = []; // including removed ones
+  #head = 0; // no entry is left before it
   #bytes = 0;
 
   get size(): number {
@@ -24,14 +24,14 @@ export class OutputQueue<Output extends { readonly bytes: number }> {
     return this.#outputs.entries();
   }
 
-  /** The key must not be there. */
+  /** The key must be new. */
   add(key: string, output: Output): void {
     this.#outputs.set(key, output);
     this.#order.push([key, output]);
     this.#bytes += output.bytes;
   }
 
-  /** False when there was none. */
+  /** False when there is none. */
   remove(key: string): boolean {
     const output = this.#outputs.get(key);
     if (output === undefined) return false;

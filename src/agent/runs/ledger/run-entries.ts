@@ -2,7 +2,7 @@ import { unreachable } from "../../../lib/invariant.ts";
 import type { EndedReport } from "../../../ports/executor.ts";
 import type { KeptOutput, KeptOutputs } from "./kept-outputs.ts";
 
-/** What every executor that limits and stops runs by itself must still know after a restart. */
+/** The data that every executor which limits and stops runs itself must still have after a restart. */
 export interface RunTerms {
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
@@ -18,9 +18,9 @@ export interface StopOrder {
 }
 
 /**
- * What an agent must know of its runs after a kill -9, for every executor. The agent writes each entry
- * before it acts on it; `key` is a run's (see runKey). The lines are a format: operators upgrade and
- * downgrade agents while runs are active (tests/contract/executor/earlier-journals.test.ts).
+ * The data about its runs that an agent must have after a kill -9, for every executor. The agent writes each entry before it acts on it;
+ * `key` is a run's (see runKey). The lines are a format: operators upgrade and downgrade agents while runs are active
+ * (tests/contract/executor/earlier-journals.test.ts).
  */
 export type RunEntry<Terms> =
   | { readonly kind: FirstEntry; readonly key: string; readonly terms: Terms }
@@ -33,10 +33,10 @@ export type RunEntry<Terms> =
       readonly bytes: number;
       readonly outputLimitBytes: number;
       readonly failed?: true | undefined;
-      /** Of executors that need them to find the output. */
+      /** For executors that need them to find the output. */
       readonly terms?: Terms | undefined;
     }
-  | { readonly kind: "removed"; readonly key: string }; // nothing of it is left
+  | { readonly kind: "removed"; readonly key: string }; // all its files are removed
 
 /** How the journal of an executor begins a run: process executors start it, others accept it. */
 export type FirstEntry = "started" | "accepted";
@@ -55,17 +55,17 @@ export interface OwnEntry {
   readonly kind: string;
 }
 
-/** A run as the journal tells it: what became of it since must be looked up. */
+/** A run as the journal has it: its later state must be looked up. */
 export interface RememberedRun<Terms> {
   readonly terms: Terms;
-  /** The run may or may not have received the stop: twice does less harm than never. */
+  /** The run may or may not have received the stop: a second stop does less harm than none. */
   readonly stop: StopOrder | undefined;
   readonly ended: EndedReport | undefined;
 }
 
-/** How an executor reads the entries of its own. */
+/** How an executor reads its own entries. */
 export interface OwnReplay<Terms, Own> {
-  /** A run begins, perhaps another one than an earlier entry told of. */
+  /** A run begins, perhaps not the one of an earlier entry. */
   begin?(key: string, terms: Terms): void;
   read(entry: Own, runs: Map<string, RememberedRun<Terms>>): void;
 }
@@ -134,7 +134,7 @@ export function changeRun<Terms>(
   if (run !== undefined) runs.set(key, { ...run, ...to });
 }
 
-export const forgottenEntry = <Terms>(
+export const droppedEntry = <Terms>(
   key: string,
   { forgottenAtMs: atMs, bytes, outputLimitBytes, failed, terms }: KeptOutput<Terms>,
 ): RunEntry<Terms> => ({ kind: "forgotten", key, atMs, bytes, outputLimitBytes, failed, terms });

@@ -61,7 +61,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 type TestLedger = RunLedger<TestRun, Terms, Colour>;
 
-/** A ledger over the test's directory, as an agent opens it; an earlier one may just have been killed. */
+/** A ledger over the test's directory, as an agent opens it; an earlier agent may just have been killed. */
 function open(runsMax = 10): {
   ledger: TestLedger;
   remembered: ReadonlyMap<string, RememberedRun<Terms>>;
@@ -129,7 +129,7 @@ test("steps and listeners run after the journal has written their cause", async 
   ledger.close();
 });
 
-test("the next life finds runs, stops, ends, outputs and entries of the executor's own", async () => {
+test("the next process finds runs, stops, ends, outputs and the executor's own entries", async () => {
   const first = open().ledger;
   const runs = ["1.0.1", "2.0.1", "3.0.1", "4.0.1"].map(aRun);
   for (const run of runs) first.accept(run);
@@ -141,7 +141,7 @@ test("the next life finds runs, stops, ends, outputs and entries of the executor
   first.note(aColour(active.key, "red"));
   await settle(); // kill -9 here: noted entries are written, nothing is closed
 
-  // Once from the entries as they came, once from their summary.
+  // Once from the original entries, once from their summary.
   for (let life = 0; life < 2; life += 1) {
     const { ledger, remembered } = open();
     const killAtMs = clock.nowMs() + 5_000;
@@ -163,7 +163,7 @@ test("the next life finds runs, stops, ends, outputs and entries of the executor
   first.close();
 });
 
-test("outputs that are too many or too old are removed, also for the next life", async () => {
+test("outputs that are too many or too old are removed, also for the next process", async () => {
   const { ledger } = open(2);
   for (const key of ["1.0.1", "2.0.1", "3.0.1"]) {
     const run = aRun(key);
@@ -181,7 +181,7 @@ test("outputs that are too many or too old are removed, also for the next life",
   next.close();
 });
 
-test("the journal is rewritten when most of its entries say nothing any more", async () => {
+test("the journal is rewritten when most of its entries are obsolete", async () => {
   const { ledger } = open(1);
   const stays = aRun("0.0.1");
   ledger.accept(stays);

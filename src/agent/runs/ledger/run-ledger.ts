@@ -18,7 +18,7 @@ import type {
   StopCause,
   StopOrder,
 } from "./run-entries.ts";
-import { forgottenEntry, replay } from "./run-entries.ts";
+import { droppedEntry, replay } from "./run-entries.ts";
 
 /** The fields of an executor's run that the ledger uses. */
 export interface LedgerRun<Terms> {
@@ -28,7 +28,7 @@ export interface LedgerRun<Terms> {
   readonly terms: Terms;
 }
 
-/** What differs between executors. */
+/** The differences between executors. */
 export interface RunLedgerOptions<Run, Terms, Own> {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,7 +38,7 @@ export interface RunLedgerOptions<Run, Terms, Own> {
   reportOf(run: Run): RunReport | undefined;
   /** Of a run that has not ended. */
   stopOf(run: Run): StopOrder | undefined;
-  /** Entries of the executor's own that a summary of the journal needs. */
+  /** The executor's own entries that a summary of the journal needs. */
   readonly summary?: OwnSummary<Run, Own>;
   /** A dropped run is started again: its leftovers must be moved away at once. */
   onReplaced(key: string, output: KeptOutput<Terms>): void;
@@ -58,14 +58,14 @@ const hasSucceeded = (end: EndedReport["end"]): boolean =>
 type Listener = Parameters<Executor["onReport"]>[0];
 
 /**
- * The runs of one executor, and what its journal must hold of them.
+ * The runs of one executor, and their entries in its journal.
  *
  *   accept --> active --end--> ended --forget--> output kept --too old, too many--> removed
  *                | ^
  *                +-+ orderStop
  *
- * The ledger notes each step in the journal; notifications and other consequences (`after`) wait until it
- * is written. The executor decides how a run gets from active to ended, and what it is made of.
+ * The ledger notes each step in the journal; notifications and other consequences (`after`) wait until it is written. The executor decides
+ * how a run gets from active to ended, and which processes or jobs it has.
  *
  * Invariant: `active` holds those of `runs` whose report is not an end; no key is in `runs` and `kept`.
  */
@@ -103,7 +103,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return this.#runs.size > limits.runsPerAgentMax;
   }
 
-  /** What an earlier life has written. The executor looks up what became of it: see `restore`. */
+  /** The entries of an earlier process. The executor looks up the later states: see `restore`. */
   read(directory: string, own: OwnReplay<Terms, Own>): ReadonlyMap<string, RememberedRun<Terms>> {
     const { entries, damaged } = readJournal(directory);
     if (damaged > 0) {
@@ -113,7 +113,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return replay(entries as (RunEntry<Terms> | Own)[], this.#kept, own);
   }
 
-  /** A run of an earlier life. */
+  /** Adds a run of an earlier process. */
   restore(run: Run): void {
     this.#runs.set(run.key, run);
     if (this.#options.reportOf(run)?.kind !== "ended") this.#active.add(run);
@@ -124,12 +124,12 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     this.#kept.add(key, output);
   }
 
-  /** Begins a new journal that holds everything known; from here on entries are written. */
+  /** Begins a new journal that holds everything known; entries are written from now on. */
   open(directory: string): void {
     this.#writer.open(createJournal(directory, this.#summarise()));
   }
 
-  /** False: the run is known already, and must not run twice; or nothing is started any more. */
+  /** False: the run is known already, and must not run twice; or the ledger is closed. */
   canAccept(key: string): boolean {
     return !this.#isClosed && !this.#runs.has(key);
   }
@@ -161,7 +161,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return { cause, killAtMs };
   }
 
-  /** The state of the run says so already. Listeners hear of it once it is written. */
+  /** The caller has already changed the state of the run. Listeners are notified once the entry is written. */
   end(run: Run, report: EndedReport): void {
     this.#writer.note({ kind: "ended", key: run.key, report });
     this.#active.delete(run);
@@ -184,12 +184,12 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     const output = isFine ? forgotten : { ...forgotten, failed: true as const };
     this.#runs.delete(key);
     this.#kept.add(key, output);
-    this.#writer.note(forgottenEntry(key, output));
+    this.#writer.note(droppedEntry(key, output));
     this.removeSurplus(output.forgottenAtMs);
     this.#writer.compact(this.#runs.size + this.#kept.size, () => this.#summarise());
   }
 
-  /** Removes outputs that are too many, too much or too old; returns when to look again. */
+  /** Removes outputs that are too many, too large or too old; returns when to look again. */
   removeSurplus(nowMs: number): number | undefined {
     for (const [key, output] of this.#kept.takeSurplus(nowMs)) {
       this.#writer.note({ kind: "removed", key });
@@ -226,7 +226,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     return known;
   }
 
-  /** Accepted runs that nothing is to be reported of yet. */
+  /** Accepted runs without a report yet. */
   queued(): Run[] {
     return [...this.#active].filter((run) => this.#options.reportOf(run) === undefined);
   }
@@ -235,7 +235,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
     this.#listeners.push(listener);
   }
 
-  /** Writes the noted entries and takes the steps that wait for them. False: it was closed before. */
+  /** Writes the noted entries and takes the waiting steps. False: it was closed before. */
   close(): boolean {
     if (this.#isClosed) return false;
     this.#writer.close();
@@ -247,7 +247,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
   *#summarise(): Generator<RunEntry<Terms> | Own> {
     const { firstEntry, summary } = this.#options;
     yield* summary?.before?.() ?? [];
-    for (const [key, output] of this.#kept.entries()) yield forgottenEntry(key, output);
+    for (const [key, output] of this.#kept.entries()) yield droppedEntry(key, output);
     for (const [key, run] of this.#runs) {
       yield { kind: firstEntry, key, terms: run.terms };
       const stop = this.#options.stopOf(run);

@@ -23,9 +23,9 @@ export function withOutputFiles(request: RunRequest): RunRequest {
 }
 
 const KEEP =
-  'printf "busbar: %s would be lost with this fresh directory: see busbar logs\\n" "$0" >&2; exec "$@"';
+  'printf "busbar: %s would be deleted with this fresh directory; the output goes to busbar logs instead\\n" "$0" >&2; exec "$@"';
 
-/** Several processes of one run, which Slurm and Flux start, must not empty each other's file. */
+/** Several processes of one run, which Slurm and Flux start, must not truncate each other's file. */
 const REDIRECT = `
 busbar_stderr=$1; shift
 for busbar_file in "$0" "$busbar_stderr"; do
@@ -39,7 +39,7 @@ if [ -n "$busbar_stderr" ]; then
 fi
 exec "$@"`;
 
-/** "%j" and so on; any other letter stays as it is. */
+/** Replaces "%j" and so on; any other letter stays. */
 export function expand(file: string, { id, env }: Pick<RunRequest, "id" | "env">): string {
   const values: Readonly<Record<string, string>> = {
     j: String(id.jobId),

@@ -4,7 +4,7 @@ import { describeChain } from "../../../lib/errors.ts";
 import { identifyDirectory, isSharedDirectory } from "../../../lib/files/directory-id.ts";
 import type { RunRequest, SubmitDirectory } from "../../../ports/executor.ts";
 
-/** Where the process will run: here, or on any machine that shares its file systems with this one. */
+/** Where the process will run: here, or on any machine that shares this one's file systems. */
 export type Reach = "here" | "shared";
 
 /**
@@ -13,7 +13,7 @@ export type Reach = "here" | "shared";
  */
 export function inSubmitDirectory(request: RunRequest, reach: Reach): RunRequest {
   const { submitDirectory, cwd, container, before = [] } = request;
-  const hasOwn = cwd !== undefined || container !== undefined; // a container has that of its image
+  const hasOwn = cwd !== undefined || container !== undefined; // a container uses that of its image
   if (submitDirectory === undefined || hasOwn) return request;
   const why = whyNot(submitDirectory, reach);
   if (why === undefined) return { ...request, cwd: submitDirectory.path };
@@ -22,7 +22,7 @@ export function inSubmitDirectory(request: RunRequest, reach: Reach): RunRequest
   return { ...request, before: ["/bin/sh", "-c", SAY, text, ...before] };
 }
 
-/** One line on standard error, then the command in this shell's place. */
+/** Prints one line on standard error, then replaces the shell by the command. */
 const SAY = 'printf "%s\\n" "$0" >&2; exec "$@"';
 
 function whyNot({ path, id }: SubmitDirectory, reach: Reach): string | undefined {

@@ -14,23 +14,23 @@ export interface PowerTellerOptions {
 /** Sends the server a node's power for shares when it changes, at most once a second. */
 export class PowerTeller {
   readonly #options: PowerTellerOptions;
-  #told: Power | undefined;
-  #toldAtMs: number;
+  #sent: Power | undefined;
+  #sentAtMs: number;
   #isWanted = false;
   #cancel: (() => void) | undefined;
 
   constructor(options: PowerTellerOptions) {
     this.#options = options;
-    this.#toldAtMs = steadyMs(options.clock);
+    this.#sentAtMs = steadyMs(options.clock);
   }
 
-  /** What Hello says. */
+  /** The power in Hello. */
   greeting(): Power | undefined {
-    this.#told = this.#options.power?.();
-    return this.#told;
+    this.#sent = this.#options.power?.();
+    return this.#sent;
   }
 
-  /** Older servers do not want to know. */
+  /** Older servers do not ask for it. */
   welcomed(isWanted: boolean): void {
     this.#isWanted = isWanted;
     this.changed();
@@ -38,13 +38,13 @@ export class PowerTeller {
 
   changed(): void {
     const { clock, power } = this.#options;
-    if (!this.#isWanted || power === undefined || isDeepEqual(power(), this.#told)) return;
-    const dueMs = this.#toldAtMs + limits.powerTellMs - steadyMs(clock);
+    if (!this.#isWanted || power === undefined || isDeepEqual(power(), this.#sent)) return;
+    const dueMs = this.#sentAtMs + limits.powerTellMs - steadyMs(clock);
     this.#cancel ??= clock.after(Math.max(0, dueMs), () => {
       this.#cancel = undefined;
-      this.#told = power();
-      this.#toldAtMs = steadyMs(clock);
-      this.#options.send(this.#told);
+      this.#sent = power();
+      this.#sentAtMs = steadyMs(clock);
+      this.#options.send(this.#sent);
     });
   }
 

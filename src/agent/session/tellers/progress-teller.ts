@@ -1,13 +1,13 @@
-import type { ToldProgress } from "../../../core/model/job/task-progress.ts";
+import type { ReportedProgress } from "../../../core/model/job/task-progress.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { steadyMs } from "../../../ports/clock.ts";
 import type { RunId } from "../../../ports/executor.ts";
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface RunProgress {
   readonly id: RunId;
-  readonly progress: ToldProgress;
+  readonly progress: ReportedProgress;
 }
 
 export interface ProgressTellerOptions {
@@ -17,21 +17,21 @@ export interface ProgressTellerOptions {
 }
 
 /**
- * Tells the server how far runs are: of each the newest, once a second at most, the first after a pause at
- * once. Nothing is acknowledged: the next session tells all of it again.
+ * Sends the progress of runs to the server: for each run the newest, at most once a second, the first after a pause at once. The server
+ * acknowledges nothing: the next session sends all of it again.
  */
 export class ProgressTeller {
   readonly #options: ProgressTellerOptions;
   readonly #changed = new Map<string, RunProgress>();
   #isWanted = false;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
   constructor(options: ProgressTellerOptions) {
     this.#options = options;
   }
 
-  /** Older servers do not want to know. */
+  /** Older servers do not ask for it. */
   welcomed(isWanted: boolean, all: Iterable<readonly [string, RunProgress]>): void {
     this.#isWanted = isWanted;
     for (const [key, run] of all) this.changed(key, run);
@@ -40,11 +40,11 @@ export class ProgressTeller {
   changed(key: string, run: RunProgress): void {
     if (!this.#isWanted) return;
     this.#changed.set(key, run);
-    const dueMs = this.#toldAtMs + limits.progressTellMs - steadyMs(this.#options.clock);
+    const dueMs = this.#sentAtMs + limits.progressTellMs - steadyMs(this.#options.clock);
     this.#cancel ??= this.#options.clock.after(Math.max(0, dueMs), () => this.#tell());
   }
 
-  /** Its end says how far it came. */
+  /** Its end includes its progress. */
   ended(key: string): void {
     this.#changed.delete(key);
   }
@@ -56,7 +56,7 @@ export class ProgressTeller {
 
   #tell(): void {
     this.#cancel = undefined;
-    this.#toldAtMs = steadyMs(this.#options.clock);
+    this.#sentAtMs = steadyMs(this.#options.clock);
     const runs = [...this.#changed.values()];
     this.#changed.clear();
     const { progressRunsPerMessageMax } = limits;

@@ -14,7 +14,7 @@ interface WireGroup {
 export class QueueTeller {
   readonly #executor: Pick<Executor, "whyQueued">;
   readonly #tell: (groups: readonly WireGroup[]) => void;
-  #told = "[]";
+  #sent = "[]";
   #isWanted = false;
 
   constructor(executor: Pick<Executor, "whyQueued">, tell: (groups: readonly WireGroup[]) => void) {
@@ -22,7 +22,7 @@ export class QueueTeller {
     this.#tell = tell;
   }
 
-  /** Older servers do not want to know. */
+  /** Older servers do not ask for it. */
   welcomed(isWanted: boolean): void {
     this.#isWanted = isWanted;
   }
@@ -31,8 +31,8 @@ export class QueueTeller {
     if (!this.#isWanted || this.#executor.whyQueued === undefined) return;
     const queued = bounded(this.#executor.whyQueued());
     const text = JSON.stringify(queued);
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#sent) return;
+    this.#sent = text;
     this.#tell(queued.map(({ reason, runs }) => ({ reason, runs: runs.map(toWireId) })));
   }
 }

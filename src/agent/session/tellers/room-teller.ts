@@ -8,7 +8,7 @@ export interface RoomTellerOptions {
   readonly clock: Clock;
   /** The capacity that the agent would accept now; undefined: it is not the agent of a cluster. */
   readonly room: (() => TakeCapacity) | undefined;
-  /** Whether work waits to be started, which takes some of it. */
+  /** Whether starts wait, which will use some of it. */
   readonly isBusy: () => boolean;
   send(take: TakeCapacity & { readonly seen: number }): void;
 }
@@ -17,8 +17,8 @@ export interface RoomTellerOptions {
 export class RoomTeller {
   readonly #options: RoomTellerOptions;
   /** The capacity last sent; undefined: the server has used some of it since. */
-  #told: TakeCapacity | undefined = TAKES_NOTHING;
-  /** Of this session: the server compares it with the number of starts it has sent. */
+  #sent: TakeCapacity | undefined = TAKES_NOTHING;
+  /** The number in this session: the server compares it with the number of starts it has sent. */
   #startsSeen = 0;
   #cancel: (() => void) | undefined;
 
@@ -40,7 +40,7 @@ export class RoomTeller {
   used(starts: number): void {
     if (starts === 0) return;
     this.#startsSeen += starts;
-    this.#told = undefined;
+    this.#sent = undefined;
     this.tellSoon();
   }
 
@@ -49,8 +49,8 @@ export class RoomTeller {
   }
 
   #tell(room: TakeCapacity): void {
-    if (isDeepEqual(room, this.#told)) return;
-    this.#told = room;
+    if (isDeepEqual(room, this.#sent)) return;
+    this.#sent = room;
     this.#options.send({ ...room, seen: this.#startsSeen });
   }
 }

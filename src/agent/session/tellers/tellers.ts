@@ -6,7 +6,7 @@ import { ProgressTeller } from "./progress-teller.ts";
 import { QueueTeller } from "./queue-teller.ts";
 import { RoomTeller } from "./room-teller.ts";
 
-/** Messages of a session beside reports of runs, each sent when its content changes. */
+/** The messages of a session besides reports of runs, each sent when its content changes. */
 export class Tellers {
   readonly queue: QueueTeller;
   readonly progress: ProgressTeller;

@@ -13,7 +13,7 @@ const someRows = fc
   .map((rows) => rows.map((row, at): Row => ({ ...row, at })));
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + row.sizeBytes, 0);
 
-/** Takes rows away one by one, as is asked for, until the rest fits. */
+/** Removes rows one by one, in the specified order, until the rest fits. */
 function slowly(rows: readonly Row[], bytesMax: number): readonly Row[] {
   let kept = rows;
   while (sizeOf(kept) > bytesMax) {
@@ -23,7 +23,7 @@ function slowly(rows: readonly Row[], bytesMax: number): readonly Row[] {
   return kept;
 }
 
-test("what stays fits, and only the last that are over were left out, or all of those", () => {
+test("the remaining rows fit, and only the last ended rows were dropped, or all of those", () => {
   fc.assert(
     fc.property(someRows, fc.integer({ min: 0, max: 120 }), (given, bytesMax) => {
       const rows = new BoundedRows<Row>(bytesMax);
@@ -35,7 +35,7 @@ test("what stays fits, and only the last that are over were left out, or all of 
   );
 });
 
-test("who asks whether more is wanted, and brings nothing else, gets the same", () => {
+test("the result is the same when the caller asks first whether more rows are needed", () => {
   fc.assert(
     fc.property(someRows, fc.integer({ min: 0, max: 120 }), (given, bytesMax) => {
       const all = new BoundedRows<Row>(bytesMax);

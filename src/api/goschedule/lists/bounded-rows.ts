@@ -1,12 +1,12 @@
 export interface BoundedRow {
   readonly sizeBytes: number;
-  /** It is left out before any that is not over. */
+  /** It is dropped before any row that has not ended. */
   readonly isOver: boolean;
 }
 
 /**
- * Rows of an answer that must stay below a size, in the order in which they come. When they do not
- * fit, the last of those that are over are left out first, then the last of the others.
+ * Rows of an answer of limited size, in order of arrival. When they do not fit, the last of the ended ones are dropped first, then the last
+ * of the others.
  */
 export class BoundedRows<Row extends BoundedRow> {
   readonly #rows: Row[] = [];
@@ -20,12 +20,12 @@ export class BoundedRows<Row extends BoundedRow> {
     this.#bytesMax = bytesMax;
   }
 
-  /** Nothing that comes later would stay. */
+  /** No later row would stay. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Something that is over would stay. */
+  /** An ended row would stay. */
   get hasRoomForOver(): boolean {
     return this.#hasRoomForOver;
   }
@@ -35,7 +35,7 @@ export class BoundedRows<Row extends BoundedRow> {
     else this.#addOpen(row);
   }
 
-  /** Those that fit. */
+  /** The rows that fit. */
   finish(): readonly Row[] {
     if (this.#isFull) return this.#rows.filter(({ isOver }) => !isOver);
     let excess = this.#openBytes + this.#overBytes - this.#bytesMax;
@@ -50,7 +50,7 @@ export class BoundedRows<Row extends BoundedRow> {
   #addOver(row: Row): void {
     if (!this.#hasRoomForOver) return;
     if (this.#openBytes + this.#overBytes + row.sizeBytes > this.#bytesMax) {
-      this.#hasRoomForOver = false; // a smaller one behind it must not stay in its place
+      this.#hasRoomForOver = false; // a smaller row after it must not take its place
       return;
     }
     this.#overBytes += row.sizeBytes;

@@ -61,7 +61,7 @@ const ended = (id: string) =>
   });
 
 describe("Schedule", () => {
-  test("accepts tasks without any worker, and answers them in their order", async () => {
+  test("accepts tasks without any worker, and answers in their order", async () => {
     const { tasks } = await schedule(["sh", "-c", "echo ☃", ""], ["/bin/true"]);
     expect(tasks).toMatchObject([
       { id: "1", cmd: "sh", parameters: ["-c", "echo ☃", ""], state: "pending", workerId: "" },
@@ -86,7 +86,7 @@ describe("Schedule", () => {
     expect((await plane.operations.getJob("1")).spec.timeLimitMs).toBe(60_000);
   });
 
-  test("of nothing is nothing", async () => {
+  test("of no tasks answers with none", async () => {
     expect((await schedule()).tasks).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ describe("Schedule", () => {
     ["too much", [["echo", long]], /^tasks\[0\]\.?\w*: /],
   ];
   for (const [what, tasks, text] of refusals) {
-    test(`${what} is refused, and nothing is taken`, async () => {
+    test(`${what} is rejected, and no task is accepted`, async () => {
       const error = await failure(schedule(...tasks));
       expect(error.code).toBe(status.INVALID_ARGUMENT);
       expect(error.details).toMatch(text);
@@ -106,7 +106,7 @@ describe("Schedule", () => {
     });
   }
 
-  test("20,000 at once are taken, one more is not", async () => {
+  test("20,000 tasks at once are accepted, one more is not", async () => {
     const tasks = Array.from({ length: 20_000 }, (): [string] => ["true"]);
     const answer = await schedule(...tasks);
     expect(answer.tasks.map(({ id }) => id)).toEqual(tasks.map((_, at) => String(at + 1)));
@@ -116,14 +116,14 @@ describe("Schedule", () => {
     expect(await jobCount()).toBe(20_000);
   });
 
-  test("what does not fit an answer with all it runs is answered without", async () => {
+  test("when tasks do not fit an answer with their commands, the answer leaves the commands out", async () => {
     const tasks = Array.from({ length: 6 }, (): [string, string] => ["echo", "x".repeat(900_000)]);
     const answer = await schedule(...tasks);
     expect(answer.tasks).toHaveLength(6);
     expect(answer.tasks[0]).toMatchObject({ id: "1", cmd: "", parameters: [], state: "pending" });
   });
 
-  test("bytes that are no list are refused", async () => {
+  test("bytes that are no list are rejected", async () => {
     const error = await failure(callRaw(client, pathOf(rpc.schedule), Buffer.from([0x0a, 0x7f])));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
   });
@@ -144,7 +144,7 @@ describe("GetTaskList", () => {
     ]);
   });
 
-  test("tells where they ran, and why they did not do well", async () => {
+  test("shows where they ran, and why they failed", async () => {
     await schedule(["false"], ["true"]);
     await plane.operations.cancelJob("2", "not\nwanted");
     await anObedientAgent(plane, 3);
@@ -166,7 +166,7 @@ describe("GetTaskList", () => {
     ]);
   });
 
-  test("reads the outputs of the newest that are over", async () => {
+  test("reads the outputs of the newest ended tasks", async () => {
     await schedule(
       ...Array.from({ length: limits.previewsPerListMax + 50 }, (): [string] => ["true"]),
     );
@@ -190,7 +190,7 @@ describe("GetTaskList", () => {
     expect((await list()).every(({ stdout }) => stdout !== "")).toBe(true);
   });
 
-  test("long commands are cut", async () => {
+  test("long commands are truncated", async () => {
     await schedule(["sh", "-c", "☃".repeat(5_000), "more"]);
     const [task] = await list();
     expect(task?.cmd).toBe("sh");
@@ -198,7 +198,7 @@ describe("GetTaskList", () => {
     expect(Buffer.byteLength(task?.parameters[1] ?? "")).toBeLessThan(limits.listedCommandBytesMax);
   });
 
-  test("of 60,000 tasks it leaves out the oldest that are over, and stays below 4 MiB", async () => {
+  test("of 60,000 tasks it leaves out the oldest ended ones, and stays below 4 MiB", async () => {
     await plane.operations.submitJobs([
       { spec: { command: ["true"], name: "old" }, idempotencyKey: "oldest" },
       { spec: { command: ["echo", "x".repeat(90)], array: "0-59999" } },
@@ -211,12 +211,12 @@ describe("GetTaskList", () => {
     const tasks = await list();
     expect(tasks.length).toBeGreaterThan(20_000);
     expect(tasks.length).toBeLessThan(60_000);
-    // The newest first; the oldest is not over, and was not crowded out.
+    // The newest first; the oldest has not ended, and was not displaced.
     expect([tasks[0]?.id, tasks[1]?.id, tasks.at(-1)?.id]).toEqual(["3", "2.0", "1"]);
     expect(tasks[1]?.state).toBe("dead");
   });
 
-  test("when no more that are over fit, they are not asked for, nor anything after the last", async () => {
+  test("when no more ended tasks fit, it does not read them, nor anything after the last", async () => {
     await plane.operations.submitJobs([{ spec: { command: ["true"], array: "0-99999" } }]);
     await plane.operations.cancelJob("1", "x".repeat(200));
     await schedule(["true"]);
@@ -239,7 +239,7 @@ describe("GetTaskList", () => {
     expect(asked.at(-1)).toBe(true);
   });
 
-  test("of more that are not over than fit it shows the newest", async () => {
+  test("when more active tasks exist than fit, it shows the newest", async () => {
     await plane.operations.submitJobs([
       { spec: { command: ["echo", "x".repeat(200)], array: "0-29999" } },
       { spec: { command: ["true"] } },

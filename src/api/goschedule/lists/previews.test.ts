@@ -17,7 +17,7 @@ const bytes = (stdout: string, stderr = "") => ({
   stderr: Buffer.from(stderr),
 });
 
-/** Outputs that come when they are let go. */
+/** Outputs that arrive when the test releases them. */
 function someOutputs(chunksOf: (query: OutputQuery) => readonly string[]) {
   const asked: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ function someOutputs(chunksOf: (query: OutputQuery) => readonly string[]) {
   return { readOutputStart, asked, open: gate.resolve };
 }
 
-test("what was put in is known, cut as lists show it", () => {
+test("an added output is known, truncated as lists show it", () => {
   const previews = new Previews();
   previews.put(attempt(1), bytes("a".repeat(30), "err\n"));
   expect(previews.get(attempt(1))).toEqual({ stdout: "a".repeat(20), stderr: "err" });
@@ -37,7 +37,7 @@ test("what was put in is known, cut as lists show it", () => {
   expect(previews.get({ ...attempt(1), index: 1 })).toBeUndefined();
 });
 
-test("only the latest are kept", () => {
+test("only the latest are retained", () => {
   const previews = new Previews();
   for (let job = 0; job <= limits.knownPreviewsMax; job++) previews.put(attempt(job), bytes("x"));
   expect(previews.get(attempt(0))).toBeUndefined();
@@ -62,7 +62,7 @@ test("unknown outputs are read once, a few at a time", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("what comes late is not waited for, and known the next time", async () => {
+test("a list does not wait for late outputs, which the next list has", async () => {
   const previews = new Previews();
   const clock = new FakeClock();
   const operations = someOutputs(() => ["late"]);
@@ -77,11 +77,11 @@ test("what comes late is not waited for, and known the next time", async () => {
   operations.open();
   await again;
   expect(previews.get(attempt(0))).toMatchObject({ stdout: "late" });
-  // Those that were under way, and no others.
+  // Those that were being read, and no others.
   expect(operations.asked).toHaveLength(2 * limits.previewsAtOnceMax);
 });
 
-test("readers that are stuck do not become more and more", async () => {
+test("stuck reads do not accumulate", async () => {
   const previews = new Previews();
   const clock = new FakeClock();
   const operations = someOutputs(() => []);
@@ -97,7 +97,7 @@ test("readers that are stuck do not become more and more", async () => {
   await settle();
 });
 
-test("an output that is gone is not looked for again; one that cannot be had now is", async () => {
+test("a removed output is not read again; one that is unavailable now is", async () => {
   const previews = new Previews();
   const clock = new FakeClock();
   const operations = someOutputs(({ taskId }) => {
@@ -111,7 +111,7 @@ test("an output that is gone is not looked for again; one that cannot be had now
   expect(operations.asked.filter((each) => each === "2#1 stdout")).toHaveLength(2);
 });
 
-test("of a long output only the beginning is read", async () => {
+test("only the beginning of a long output is read", async () => {
   const previews = new Previews();
   let chunks = 0;
   async function* readOutputStart() {

@@ -26,8 +26,8 @@ const keyOf = ({ jobId, index, attempt }: AttemptRef): string => `${jobId}.${ind
 const EMPTY: Preview = { stdout: "", stderr: "" };
 
 /**
- * The beginnings of outputs of tasks that are over, as lists show them; the latest ones. Who knows
- * an output puts it here; others are read from their nodes, a few at a time.
+ * The beginnings of outputs of ended tasks, as lists show them; the latest ones. Parts that know an output add it here; others are read
+ * from their nodes, a few at a time.
  */
 export class Previews {
   readonly #known = new Map<string, Preview>();
@@ -42,7 +42,7 @@ export class Previews {
     return this.#known.get(keyOf(attempt));
   }
 
-  /** Reads those that are not known. What comes too late for this is remembered for the next. */
+  /** Reads the unknown ones. Outputs that arrive too late for this list are remembered for the next. */
   async readSome(
     wanted: readonly ReadableAttempt[],
     {
@@ -73,7 +73,7 @@ export class Previews {
     const key = keyOf(attempt);
     const under = this.#reading.get(key);
     if (under !== undefined) return under;
-    // Those of earlier lists that are stuck must not become more with each.
+    // Stuck reads of earlier lists must not accumulate.
     if (this.#reading.size >= 4 * limits.previewsAtOnceMax) return Promise.resolve();
     const reading = readPreview(attempt, operations)
       .then(

@@ -18,17 +18,17 @@ export interface Listing {
 
 interface Row extends BoundedRow {
   readonly head: Uint8Array;
-  /** Where its outputs are read, if they are not known. */
+  /** Where its outputs are read, if they are unknown. */
   readonly attempt: ReadableAttempt | undefined;
   readonly preview: Preview | undefined;
 }
 
-/** Of two outputs, each with its tag and its length. */
+/** Two outputs, each with its tag and its length. */
 const OUTPUTS_BYTES = 2 * (PREVIEW_BYTES + 2);
 
 /**
- * A TaskList of all tasks, newest first, that fits what clients take. It is made page by page, so
- * that others have their turn in between.
+ * A TaskList of all tasks, newest first, within the size that clients accept. Made page by page, so that other work has its turn in
+ * between.
  */
 export async function listTasks(listing: Listing): Promise<Buffer> {
   const rows = (await collect(listing)).finish();

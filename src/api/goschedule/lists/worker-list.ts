@@ -9,10 +9,10 @@ interface Row extends BoundedRow {
   readonly bytes: Uint8Array;
 }
 
-/** As the old server says of every worker. */
+/** The old server sends this for every worker. */
 const NO_ADDRESS = "TBD";
 
-/** A WorkerNodeList of all nodes, whoever runs them; those that are away are left out first. */
+/** A WorkerNodeList of all nodes, whatever agent they have; disconnected ones are dropped first. */
 export async function listWorkers(
   operations: Pick<GoScheduleOperations, "listNodes">,
 ): Promise<Buffer> {

@@ -28,14 +28,14 @@ export function openWorker(client: Client) {
     ended: ended.promise,
     isOver: () => isOver,
     say,
-    /** The last request, once that many have come. */
+    /** The last request, once that many have arrived. */
     async request(count: number): Promise<MgmtReq> {
       await eventually(() => asked.length >= count, { what: `request ${count}` });
       const request = asked[count - 1];
       if (request === undefined) throw new Error(`no request ${count}`);
       return request;
     },
-    /** As workers report the end of a command. */
+    /** Reports the end of a command as workers do. */
     tell: (task: { id: string; workerId: string; stdout?: string; stderr?: string }) =>
       call(client, Scheduler.method.setTaskState, { ...task, state: "done" }),
     leave: () => stream.end(),

@@ -26,7 +26,7 @@ async function serve() {
   return { server, client: dial(server.address) };
 }
 
-/** A connection of its own: clients of grpc-js share one otherwise. */
+/** Its own connection: clients of grpc-js would share one otherwise. */
 function dial(address: string) {
   const client = connect(address, { "grpc.use_local_subchannel_pool": 1 });
   closers.push(() => client.close());
@@ -50,7 +50,7 @@ const NAMES = [
   "grpc.reflection.v1alpha.ServerReflection",
 ];
 
-test("a check is SERVING for the whole and for each service, until the server says otherwise", async () => {
+test("a check is SERVING for the whole and for each service, until the server changes it", async () => {
   const { server, client } = await serve();
   const check = async (service: string) =>
     (await call(client, Health.method.check, { service })).status;
@@ -73,7 +73,7 @@ test("a list has the status of every service of this port", async () => {
   );
 });
 
-test("a watch sends each change once; that of an unknown service stays open and says so", async () => {
+test("a watch sends each change once; the watch of an unknown service stays open with SERVICE_UNKNOWN", async () => {
   const { server, client } = await serve();
   const known = read(stream(client, Health.method.watch, { service: "busbar.v1.Busbar" }));
   const unknown = read(stream(client, Health.method.watch, { service: "nothing" }));
@@ -86,7 +86,7 @@ test("a watch sends each change once; that of an unknown service stays open and 
   expect(unknown).toEqual({ statuses: [Status.SERVICE_UNKNOWN], code: undefined });
 });
 
-test("a watch does not keep the server from closing, and hears NOT_SERVING before it ends", async () => {
+test("a watch does not keep the server from closing, and receives NOT_SERVING before it ends", async () => {
   const { server, client } = await serve();
   const watch = read(stream(client, Health.method.watch));
   await eventually(() => watch.statuses.length === 1, { what: "the first status" });
@@ -100,7 +100,7 @@ test("a watch does not keep the server from closing, and hears NOT_SERVING befor
   });
 });
 
-test("watches are bounded for a connection and for the port, and a closed one makes room", async () => {
+test("watches are bounded for a connection and for the port, and a closed one frees its place", async () => {
   const { server, client } = await serve();
   const { healthWatchesPerConnectionMax: perConnection, healthWatchesMax: max } = limits;
   const open = (to: typeof client, count: number) =>

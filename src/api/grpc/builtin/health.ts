@@ -14,7 +14,7 @@ import { type FrameSink, PushedFrames } from "../calls/pushed-frames.ts";
 import { message } from "../calls/wire-message.ts";
 import { defineService, type GrpcService } from "../service.ts";
 
-/** The health of one listener, for probes and load balancers. All its services have the same. */
+/** The health of one listener, for probes and load balancers. All its services have the same status. */
 export interface HealthChecks {
   readonly service: GrpcService;
   /** Notifies every open watch. */
@@ -24,7 +24,7 @@ export interface HealthChecks {
 interface HealthWatch {
   readonly sink: FrameSink;
   readonly connection: object;
-  /** Of an unknown service: it has one status forever. */
+  /** An unknown service: its status never changes. */
   readonly isKnown: boolean;
 }
 

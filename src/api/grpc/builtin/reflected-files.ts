@@ -2,10 +2,10 @@ import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** The .proto files that some services are made of, with those that they import. */
+/** The .proto files of some services, with the files that they import. */
 export class ReflectedFiles {
   readonly #byName = new Map<string, DescFile>();
-  /** Full names of everything that the files declare. Filled by the first question: most servers get none. */
+  /** Full names of everything that the files declare. The first request fills it: most servers get none. */
   #bySymbol: ReadonlyMap<string, DescFile> | undefined;
   readonly #encoded = new Map<DescFile, Uint8Array>();
 
@@ -27,7 +27,7 @@ export class ReflectedFiles {
     return this.#bySymbol.get(symbol);
   }
 
-  /** The file and all that it imports, so that a tool need not ask for each: as FileDescriptorProto. */
+  /** The file and all its imports, so that a tool need not request each: as FileDescriptorProto. */
   encoded(file: DescFile): Uint8Array[] {
     const files = new Set([file]);
     for (const one of files) for (const imported of one.dependencies) files.add(imported);
@@ -50,7 +50,7 @@ export class ReflectedFiles {
   }
 }
 
-/** As other files import it; the library's own name of a file lacks the end. */
+/** The name by which other files import it; the library's own name of a file lacks the extension. */
 const protoName = ({ proto }: DescFile): string => proto.name;
 
 function* symbolsOf(file: DescFile): Generator<string> {

@@ -22,7 +22,7 @@ type Question = NonNullable<
 >;
 type Answer = v1.ServerReflectionResponse;
 
-/** A stream to a server with the native API alone: each question gets its answer. */
+/** A stream to a server with the native API alone: each request gets its answer. */
 async function open(version: typeof v1 | typeof v1alpha) {
   const services = [busbarService(createFakeOperations(), silentLogger)];
   const server = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
@@ -105,7 +105,7 @@ describe.each([
     expect(filesOf(byValue).map(({ name }) => name)).toEqual(["grpc/health/v1/health.proto"]);
   });
 
-  test("says NOT_FOUND for what this port does not have, and goes on", async () => {
+  test("answers NOT_FOUND for unknown names, and continues", async () => {
     const { ask } = await open(version);
     const cases: readonly [Question, string][] = [
       [
@@ -139,7 +139,7 @@ describe.each([
     });
   });
 
-  test("rejects a name that is too long, which the answer would repeat", async () => {
+  test("rejects a name that is too long, because the answer would repeat it", async () => {
     const value = "a".repeat(limits.reflectionNameCharsMax + 1);
     const first = await open(version);
     const error = { code: status.INVALID_ARGUMENT };

@@ -9,7 +9,7 @@ import { reflectionServices } from "./reflection.ts";
 
 const BUILTIN: readonly DescService[] = [Health, ServerReflection, ServerReflectionAlpha];
 
-/** The services of a listener: its own, health checks and reflection of all these. */
+/** The services of a listener: its own, health checks, and reflection of all these. */
 export function withBuiltin(
   given: readonly GrpcService[],
   logger: Logger,

@@ -8,15 +8,15 @@ import type { Serve, ServiceHost } from "../service.ts";
 import { recordEnd, reportFailure } from "./unary.ts";
 
 /**
- * The server's end of a two-way stream. After its end, whatever ended it, sending does nothing.
- * The stream of a peer that leaves too many messages unread fails with `exhausted`.
+ * The server's end of a bidirectional stream. After its end, whatever ended it, sending does nothing. The stream of a peer that leaves too
+ * many messages unread fails with `exhausted`.
  */
 export interface BidiPeer<Output> {
   readonly context: CallContext;
   send(message: Output): void;
-  /** How many messages wait for the peer to read. */
+  /** The number of messages that the peer has not read. */
   readonly queued: number;
-  /** On its connection so far, of messages that are not complete, too. */
+  /** Bytes received on its connection so far, including incomplete messages. */
   readonly bytesReceived: number;
   /** Ends the stream after all sent messages. */
   close(): void;
@@ -27,7 +27,7 @@ export interface BidiPeer<Output> {
 export interface BidiReceiver<Input> {
   /** While a returned promise is pending, nothing more is read. An error fails the stream. */
   message(message: Input): void | Promise<void>;
-  /** The peer will send no more; we still may. Without it, the stream is closed. */
+  /** The peer will send no more; this end still may. Without it, the stream is closed. */
   finished?(): void;
   /** Called once, when the stream is over for whatever reason. */
   closed(): void;
@@ -43,7 +43,7 @@ export const bidiHandler =
   (call) =>
     new BidiCall(method, call, host).run(connect);
 
-/** Guards that a stream ends once, and that its receiver hears of it once. */
+/** Ensures that a stream ends once, and that its receiver is notified once. */
 class BidiCall implements BidiPeer<Message> {
   readonly context: CallContext;
   readonly #method: Method;
@@ -111,7 +111,7 @@ class BidiCall implements BidiPeer<Message> {
     this.#isEnding = true;
     this.#code = reportFailure(this.#host, this.#method, error);
     this.#call.refuse(this.#host.toStatus(error));
-    // A peer that does not read would never let the stream come to its end.
+    // With a peer that does not read, the stream would never end.
     this.#over();
   }
 

@@ -11,11 +11,11 @@ export interface CallContext {
   readonly connection: object;
 }
 
-/** Of a call that has one answer. */
+/** For a unary call. */
 export interface UnaryContext extends CallContext {
   /** Whether the caller still waits for the answer. */
   readonly isAwaited: boolean;
-  /** Resolves when the call is over: whether a whole answer left, and no refusal. */
+  /** Resolves when the call is over: whether a whole answer was sent, and no error. */
   delivered(): Promise<boolean>;
 }
 

@@ -14,8 +14,7 @@ import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { pathOf } from "../testing/grpc-client.ts";
 import { aJob } from "../../native/testing/view-builders.ts";
 
-// What a call does on the wire, seen by Node's own HTTP/2 client: well-made clients of gRPC send
-// little of this.
+// The behaviour of a call on the wire, seen by Node's own HTTP/2 client: correct gRPC clients send few of these.
 
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -50,7 +49,7 @@ interface Outcome {
   readonly data: Buffer;
 }
 
-/** Sends the parts one by one and tells how the call ended. */
+/** Sends the parts one by one and returns how the call ended. */
 function ask(
   session: ClientHttp2Session,
   parts: readonly Uint8Array[],
@@ -97,7 +96,7 @@ function compressed(bytes: Uint8Array): Buffer {
   return frame;
 }
 
-test("a message may come in any pieces", async () => {
+test("a message may arrive in any pieces", async () => {
   const { session } = await serve();
   const frame = frameMessage(request("17"));
   for (const size of [1, 3, 6, frame.length]) {
@@ -150,7 +149,7 @@ const refused: Record<string, [Uint8Array[], number, RegExp, Record<string, stri
 };
 
 for (const [name, [parts, status, message, headers]] of Object.entries(refused)) {
-  test(`${name} is refused, and the connection goes on`, async () => {
+  test(`${name} is rejected, and the connection continues`, async () => {
     const asked: string[] = [];
     const { session } = await serve(async (id) => {
       asked.push(id);
@@ -164,7 +163,7 @@ for (const [name, [parts, status, message, headers]] of Object.entries(refused))
   });
 }
 
-test("a request that is not gRPC is rejected by HTTP's own rules, an unknown path by gRPC's", async () => {
+test("a request that is not gRPC is rejected by the rules of HTTP, an unknown path by those of gRPC", async () => {
   const { session } = await serve();
   const parts = [frameMessage(request("1"))];
   const html = await ask(session, parts, { "content-type": "text/html" });
@@ -203,13 +202,13 @@ test("a caller that disconnects before its answer does no harm", async () => {
   gone.end(frameMessage(request("1")));
   expect((await ask(session, [frameMessage(request("2"))])).status).toBe(0);
   gone.close(8);
-  // The next answer comes after the server has heard of it.
+  // The next answer comes after the server has noticed it.
   expect((await ask(session, [frameMessage(request("3"))])).status).toBe(0);
   resolve();
   expect((await ask(session, [frameMessage(request("4"))])).status).toBe(0);
 });
 
-test("a connection that gives no sign of life is closed, one that does stays", async () => {
+test("a connection without signs of life is closed, one with signs of life stays", async () => {
   const keepalive = { intervalMs: 20, timeoutMs: 60 };
   const { server, session } = await serve(undefined, { keepalive });
   const [host, port] = server.address.split(":");

@@ -35,24 +35,23 @@ const DEADLINE_EXCEEDED: GrpcStatus = {
 const ignore = (): void => undefined;
 
 /**
- * One call on its HTTP/2 stream: messages in, messages out, one status at the end. Node's own
- * HTTP/2 does the rest; grpc-js, which does the same on top of it, took a fifth of the CPU of a
- * short call.
+ * One call on its HTTP/2 stream: messages in, messages out, one status at the end. Node's own HTTP/2 does the rest; grpc-js, which does the
+ * same on top of it, used a fifth of the CPU of a short call.
  */
 export class GrpcCall implements UnaryContext {
   readonly headers: IncomingHttpHeaders;
-  /** Set by the interceptor, before anything answers the call. */
+  /** Set by the interceptor, before any handler answers the call. */
   principal: Principal = ANONYMOUS;
   readonly #stream: ServerHttp2Stream;
   readonly #reader = new MessageReader(limits.messageBytesMax);
   readonly #unpacking: Unpacking;
   readonly #request: RequestHold;
   readonly #answer: AnswerHold;
-  /** No room for more of the request. */
+  /** There is no memory for more of the request. */
   #isWaiting = false;
-  /** A message is being unpacked; those behind it wait. */
+  /** A message is being unpacked; later messages wait. */
   #isUnpacking = false;
-  /** Bytes of the message that the listener deals with. */
+  /** Bytes of the message that the listener is handling. */
   #inUse = 0;
   #listener: CallListener | undefined;
   #isPaused = false;
@@ -98,17 +97,17 @@ export class GrpcCall implements UnaryContext {
     return new Promise((resolve) => stream.once("close", () => resolve(isDelivered())));
   }
 
-  /** On its connection so far. */
+  /** Bytes received on its connection so far. */
   get bytesReceived(): number {
     return socketOf(this.#stream.session)?.bytesRead ?? 0;
   }
 
-  /** How many messages wait for the peer to read. */
+  /** The number of messages that the peer has not read. */
   get queued(): number {
     return this.#unsent;
   }
 
-  /** Begins to read. Messages of more than `bytesMax` bytes are refused. */
+  /** Begins to read. Rejects messages of more than `bytesMax` bytes. */
   start(listener: CallListener, bytesMax: number = limits.messageBytesMax): void {
     this.#listener = listener;
     this.#reader.bytesMax = bytesMax;
@@ -141,17 +140,17 @@ export class GrpcCall implements UnaryContext {
     if (this.#isReading) this.#stream.resume();
   }
 
-  /** The request was read: what follows, however long it takes, needs its bytes no more. */
+  /** The request was read: the rest of the call, however long it takes, no longer needs its bytes. */
   releaseRequest(): void {
     this.#request.end();
   }
 
-  /** How many bytes wait for the peer to read. */
+  /** The number of bytes that the peer has not read. */
   get queuedBytes(): number {
     return this.#answer.bytes;
   }
 
-  /** Returns whether more should be sent now; if not, `drained` tells when. */
+  /** Returns whether the caller should send more now; if not, `drained` follows. */
   send(message: Uint8Array): boolean {
     if (!this.#canSend) return true;
     const stream = this.#stream;
@@ -171,7 +170,7 @@ export class GrpcCall implements UnaryContext {
     if (this.#canSend && !this.#stream.headersSent) this.#stream.respond(this.#head, WITH_TRAILERS);
   }
 
-  /** Frames that are sent may be compressed so. */
+  /** Announces that sent frames may be compressed with this encoding. */
   announce(encoding: "gzip"): void {
     this.#head = { ...HEADERS, "grpc-encoding": encoding };
   }
@@ -194,7 +193,7 @@ export class GrpcCall implements UnaryContext {
     if (socket !== undefined) boundSendBuffer(socket, bytes);
   }
 
-  /** Drops sent messages that the caller has not read. It sees RESOURCE_EXHAUSTED. */
+  /** Drops sent messages that the caller has not read. The caller receives RESOURCE_EXHAUSTED. */
   cut(): void {
     this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
@@ -233,7 +232,7 @@ export class GrpcCall implements UnaryContext {
     this.#request.end();
     this.#reader.clear();
     stream.respond({ ...HEADERS, ...trailers }, { endStream: true });
-    stream.resume(); // what still comes is of no interest
+    stream.resume(); // later data is ignored
     if (this.#input === "open") this.#cutOffLater();
   }
 
@@ -250,11 +249,11 @@ export class GrpcCall implements UnaryContext {
     if (last === undefined) stream.end();
     else stream.end(last);
     if (this.#input !== "open") return;
-    stream.resume(); // what still comes is of no interest
+    stream.resume(); // later data is ignored
     this.#cutOffLater();
   }
 
-  /** A caller that never ends its request would hold the stream. At once it would not see the status. */
+  /** A caller that never ends its request would keep the stream open. An immediate reset would hide the status from it. */
   #cutOffLater(): void {
     const stream = this.#stream;
     const late = setTimeout(
@@ -276,13 +275,13 @@ export class GrpcCall implements UnaryContext {
     if (this.#isEnding) return;
     this.#reader.compact();
     if (this.#listener?.takesOne === true) return;
-    // An open stream costs nothing while it is silent: only messages that have begun are timed.
+    // An open stream costs nothing while it is silent: only messages that have begun have a time limit.
     if (this.#reader.isInside && !this.#isPaused && !this.#isUnpacking)
       this.#charge(() => this.#request.begin());
     else this.#request.complete();
   }
 
-  /** What finds no room ends the call. */
+  /** A message without memory ends the call. */
   #charge(take: () => void): void {
     try {
       take();
@@ -326,7 +325,7 @@ export class GrpcCall implements UnaryContext {
     this.#inUse = 0;
   }
 
-  /** Undefined: there is none yet, or it is told when it is unpacked. */
+  /** Undefined: there is none yet, or it follows when it is unpacked. */
   #nextMessage(): Buffer | undefined {
     try {
       const message = this.#reader.next();
@@ -346,7 +345,7 @@ export class GrpcCall implements UnaryContext {
     if (bytes.length <= limits.unpackAtOnceBytesMax) return this.#charged(unpackAtOnce(packed));
     this.#isUnpacking = true;
     this.#stream.pause();
-    this.#request.complete(); // our own delay is not the sender's
+    this.#request.complete(); // a delay of this server is not the sender's
     const isWanted = (): boolean => !this.#isEnding && !this.#isOver;
     this.#unpacking
       .unpack(packed, isWanted)
@@ -362,7 +361,7 @@ export class GrpcCall implements UnaryContext {
     return undefined;
   }
 
-  /** It is here already: it cannot wait for room. */
+  /** The message has arrived already: it cannot wait for memory. */
   #charged(message: Buffer): Buffer {
     const more = message.length - this.#reader.takenBytes;
     if (more <= 0 || this.#request.arrived(more, 0)) return message;

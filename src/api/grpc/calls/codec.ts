@@ -2,7 +2,7 @@ import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufb
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 
-/** One method of a service, as the generated descriptor tells it. */
+/** One method of a service, from the generated descriptor. */
 export interface Method {
   readonly name: string;
   readonly methodKind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -24,7 +24,7 @@ export function decodeRequest({ input }: Method, bytes: Uint8Array): MessageShap
   }
 }
 
-/** Throws AppError when the answer would not fit a message. */
+/** Throws AppError when the answer does not fit a message. */
 export function encodeAnswer(
   method: Method,
   answer: MessageShape<DescMessage>,

@@ -7,11 +7,11 @@ const numberBytes = (value: number): number => {
   return bytes;
 };
 
-/** Of a field with so many bytes inside; fields with none are left out. Fields below 16 only. */
+/** The bytes of a field with so many bytes inside; empty fields are left out. Fields below 16 only. */
 export const fieldBytes = (bytes: number): number =>
   bytes === 0 ? 0 : 1 + numberBytes(bytes) + bytes;
 
-/** Puts one message of known size into a frame of gRPC, where messages are small and many. Empty fields are left out. */
+/** Writes one message of known size into a gRPC frame, where messages are small and many. Leaves out empty fields. */
 export class FrameWriter {
   readonly #frame: Buffer;
   #at = HEAD_BYTES;
@@ -22,7 +22,7 @@ export class FrameWriter {
     this.#frame.writeUInt32BE(messageBytes, 1);
   }
 
-  /** A message inside this one, of so many bytes: what is written next. */
+  /** Begins a nested message of so many bytes: the next writes go into it. */
   inside(field: number, bytes: number): this {
     return this.#number(field * 8 + TEXT).#number(bytes);
   }
@@ -31,7 +31,7 @@ export class FrameWriter {
     return value === 0 ? this : this.#number(field * 8).#number(value);
   }
 
-  /** `bytes`: as many as the text takes. */
+  /** `bytes`: the encoded length of the text. */
   text(field: number, text: string, bytes: number): this {
     if (bytes === 0) return this;
     this.inside(field, bytes);
@@ -39,7 +39,7 @@ export class FrameWriter {
     return this;
   }
 
-  /** The frame, which is full by now. */
+  /** The complete frame. */
   end(): Buffer {
     return this.#frame;
   }

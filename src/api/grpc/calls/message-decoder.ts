@@ -6,10 +6,10 @@ import { unusual, type WireReader } from "./wire-reader.ts";
 /** A message as the input of an operation: absent fields stay undefined. */
 export type Decoded = Record<string, unknown>;
 
-/** A field's number and how it is written: 0 number, 1 eight bytes, 2 length and bytes. */
+/** A field's number and its wire type: 0 number, 1 eight bytes, 2 length and bytes. */
 export const tag = (field: number, written: 0 | 1 | 2): number => field * 8 + written;
 
-/** Reads a value; `before` is what the message has of it already. */
+/** Reads a value; `before` is the value that the message already has. */
 type Read = (wire: WireReader, before: unknown) => unknown;
 
 interface Field {
@@ -18,9 +18,9 @@ interface Field {
 }
 
 /**
- * Reads messages of one type straight into the input of an operation, by a table that is made from the
- * descriptor: a new field is read without a line here. It gives up (`unusual`) on a field of a type
- * that it does not know, on an unknown one, and on whatever clients do not usually write.
+ * Decodes messages of one type directly into the input of an operation, by a table made from the descriptor: a new field needs no code
+ * here. It gives up (`unusual`) on a field of an unsupported type, on an unknown field, and on any encoding that clients do not usually
+ * write.
  */
 export class MessageDecoder {
   readonly #fields: (Field | undefined)[] = []; // by tag
@@ -35,7 +35,7 @@ export class MessageDecoder {
     }
   }
 
-  /** Nothing is given yet. Always of the same shape, which is what makes reading it fast. */
+  /** All fields are absent. Always of the same shape, which makes reading it fast. */
   begin(): Decoded {
     return { ...this.#nothing };
   }

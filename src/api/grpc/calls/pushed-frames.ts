@@ -7,11 +7,11 @@ import { decodeRequest, type Method } from "./codec.ts";
 import type { Serve, ServiceHost } from "../service.ts";
 import { receiveOne, recordEnd, reportFailure } from "./unary.ts";
 
-/** Where frames of one call go. */
+/** The destination of the frames of one call. */
 export interface FrameSink {
-  /** To be called before the first frame if frames may be compressed so. */
+  /** Call this before the first frame if frames may be compressed with this encoding. */
   announce(encoding: "gzip"): void;
-  /** Sends the headers of the answer now: callers of some wires wait for them before they do anything else. */
+  /** Sends the headers of the answer now: clients of some wires wait for them before they do anything else. */
   begin(): void;
   /** `taken` is called once, when the frames have left or never will. */
   send(frames: readonly Buffer[], taken: () => void): void;
@@ -25,11 +25,11 @@ export interface FrameSource {
   close(): void;
   /** The server ends the call: the source passes the error to its sink, with its own additions. */
   end(error: AppError): void;
-  /** Called in equal intervals while the call is open. */
+  /** Called at regular intervals while the call is open. */
   beat(): void;
 }
 
-/** Answers a call with frames that are made elsewhere, for many calls at once: those of `output`. */
+/** Answers a call with frames that a shared source makes for many calls at once: those of `output`. */
 export class PushedFrames<Input extends DescMessage, Output extends DescMessage> {
   readonly output: Output;
   readonly open: (
@@ -59,7 +59,7 @@ export function pushHandler(
   };
 }
 
-/** One such call. Guards that its end is recorded once, and that a reader does not delay it. */
+/** One such call. Ensures that its end is recorded once, and that a reader does not delay it. */
 class Push implements FrameSink {
   readonly #call: GrpcCall;
   readonly #method: Method;

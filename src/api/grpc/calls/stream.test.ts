@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server warns when it had to cut something off. */
+/** A server logs a warning when it had to cut a connection. */
 const warnings: string[] = [];
 const logger = {
   ...silentLogger,
@@ -82,7 +82,7 @@ const KINDS = [
   },
 ] as const;
 
-/** Endless large pieces; counts how often it was asked, and notes its end. */
+/** Endless large pieces; counts the pulls, and records its end. */
 function endless() {
   const source = { pulled: 0, isClosed: false };
   const pieces: Pieces = async function* () {
@@ -98,7 +98,7 @@ function endless() {
   return { source, pieces };
 }
 
-/** Says nothing after its beginning until it is told to end. */
+/** Sends nothing after its beginning until it has to end. */
 function quiet() {
   const source = { isClosed: false };
   const pieces: Pieces = async function* (signal) {
@@ -116,7 +116,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
   const serviceOf = (pieces: Pieces): GrpcService =>
     busbarService(createFakeOperations(overrides(pieces)), silentLogger);
 
-  test("a source is not pulled while the caller does not read, and goes on when it does", async () => {
+  test("a source is not pulled while the caller does not read, and continues when it does", async () => {
     const { source, pieces } = endless();
     const { server } = await serve(serviceOf(pieces));
     const call = openUnread(server.address, method);
@@ -131,7 +131,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
-  test("a caller that goes away closes the source, also one that has nothing to say", async () => {
+  test("a caller that disconnects closes the source, even a silent one", async () => {
     const { source, pieces } = quiet();
     const { client } = await serve(serviceOf(pieces));
     const call = stream(client, method);
@@ -142,7 +142,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
-  test("a caller that never reads and goes away closes the source", async () => {
+  test("a caller that never reads and disconnects closes the source", async () => {
     const { source, pieces } = endless();
     const { server } = await serve(serviceOf(pieces));
     const call = openUnread(server.address, method);
@@ -179,7 +179,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
   });
 });
 
-test("a stream that does not end is cut off when the time is over", async () => {
+test("a stream that does not end is cut off at the timeout", async () => {
   const readOutput: Operations["readOutput"] = async function* () {
     yield { data: Buffer.alloc(1), truncated: false };
     await new Promise(() => undefined);
@@ -211,7 +211,7 @@ test("an error in the middle of a stream comes after the messages sent before it
   expect(seen).toEqual([1n]);
 });
 
-describe("a reader that was ended while it did not read", () => {
+describe("a reader whose stream ended while it did not read", () => {
   async function endUnread(isCut: boolean) {
     const error = new AppError("exhausted", "too slow", { revision: 7 });
     const operations = createFakeOperations({ watch: endingWatch(error, isCut) });
@@ -223,13 +223,13 @@ describe("a reader that was ended while it did not read", () => {
     return call.end();
   }
 
-  test("gets all that was sent, and why", async () => {
+  test("receives all sent messages, and the reason", async () => {
     const { bytes, trailers } = await endUnread(false);
     expect(bytes).toBeGreaterThan(20 * 64 * 1_024);
     expect(trailers).toMatchObject({ "grpc-status": "8", "busbar-revision": "7" });
   });
 
-  test("is not waited for when it is cut off", async () => {
+  test("is not waited for after a cut", async () => {
     const { bytes, trailers, code } = await endUnread(true);
     expect(bytes).toBeLessThan(20 * 64 * 1_024);
     expect(trailers).toEqual({});
@@ -237,7 +237,7 @@ describe("a reader that was ended while it did not read", () => {
   });
 });
 
-/** A two-way service whose stream is in the test's hands. */
+/** A bidirectional service whose stream the test controls. */
 async function serveAgents(receive: (message: AgentMessage) => void | Promise<void>) {
   const opened = Promise.withResolvers<BidiPeer<ServerMessage>>();
   const ends: string[] = [];
@@ -261,7 +261,7 @@ const hello = create(AgentMessageSchema, { message: { case: "hello", value: { no
 const welcome = create(ServerMessageSchema, { message: { case: "welcome", value: {} } });
 const manyBytes = { message: { case: "goodbye", value: { reason: "x".repeat(10_000) } } } as const;
 
-test("a two-way stream carries messages both ways until one side closes it", async () => {
+test("a bidirectional stream carries messages both ways until one side closes it", async () => {
   const heard: (string | undefined)[] = [];
   const { call, over, said, ends, peer } = await serveAgents(
     ({ message }) => void heard.push(message.case),
@@ -278,7 +278,7 @@ test("a two-way stream carries messages both ways until one side closes it", asy
   expect(ends).toEqual(["closed"]);
 });
 
-test("a client that has no more to say ends a two-way stream", async () => {
+test("a client that ends its side ends a bidirectional stream", async () => {
   const { call, over, ends } = await serveAgents(() => undefined);
   call.write(hello);
   call.end();
@@ -301,7 +301,7 @@ test("while a message is being handled no more are read", async () => {
   await eventually(() => heard === 5, { what: "the others were heard" });
 });
 
-test("what a receiver throws ends the stream with that refusal", async () => {
+test("an error thrown by a receiver ends the stream with that error", async () => {
   const { call, over, ends } = await serveAgents(() => {
     throw new AppError("conflict", "that name is taken");
   });
@@ -323,7 +323,7 @@ test("the stream of a peer that does not read fails before memory runs out", asy
   call.cancel();
 });
 
-test("closing the server ends two-way streams with words", async () => {
+test("closing the server ends bidirectional streams with a message", async () => {
   const { call, over, ends, server, peer } = await serveAgents(() => undefined);
   call.write(hello);
   await peer;

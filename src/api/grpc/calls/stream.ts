@@ -17,7 +17,7 @@ export function streamHandler(
     const ended = new AbortController();
     const end = (reason: AppError): void => ended.abort(reason);
     const { signal } = ended;
-    // A function of its own: a stream may last for days, and must not keep the bytes of its request.
+    // A separate function: a stream may last for days, and must not retain the bytes of its request.
     const open = async (request: Buffer): Promise<AsyncIterable<Message>> => {
       const { principal, headers, peer, connection } = call;
       const context = { principal, headers, peer, connection, signal };
@@ -47,8 +47,8 @@ export function streamHandler(
 }
 
 /**
- * Takes from the source only what the caller reads: while the stream's buffer is full, nothing is
- * pulled. Leaving the loop closes the source, whichever way it is left.
+ * Pulls from the source only what the caller reads: while the stream's buffer is full, nothing is pulled. Leaving the loop closes the
+ * source in any case.
  */
 async function pump(
   method: Method,
@@ -62,7 +62,7 @@ async function pump(
       if (!call.send(encodeAnswer(method, message))) await drained(call, signal);
     }
   } catch (error) {
-    // A source may end by throwing when it is told to end; that is not news.
+    // A source may end by throwing when its signal fires; that is expected.
     if (!signal.aborted) throw error;
   }
   if (signal.reason instanceof AppError) throw signal.reason;

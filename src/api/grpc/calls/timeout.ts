@@ -9,7 +9,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** Of the header grpc-timeout; undefined: it is none. */
+/** Parses the header grpc-timeout; undefined: it is invalid. */
 export function parseTimeoutMs(timeout: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? [];
   return amount === undefined

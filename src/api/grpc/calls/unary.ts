@@ -37,7 +37,7 @@ export function unaryHandler(
 
 const nothing = (): void => undefined;
 
-/** Waits for the one message of a request to be complete. */
+/** Waits until the only message of a request is complete. */
 export function receiveOne(
   call: GrpcCall,
   then: (request: Buffer) => void,
@@ -64,14 +64,14 @@ export function receiveOne(
   call.start(listener, bytesMax);
 }
 
-/** As gRPC's table of statuses says it. */
+/** As in gRPC's table of statuses. */
 const notOne = (what: string) => ({
   code: GRPC.UNIMPLEMENTED,
   details: `the request has ${what}; this method takes one`,
   metadata: {},
 });
 
-/** Our own mistakes are logged with all we know; the caller only hears that there was one. */
+/** Bugs of Busbar are logged with all details; the caller only learns that there was one. */
 export function reportFailure(host: ServiceHost, method: Method, error: unknown): ErrorCode {
   const { code } = AppError.from(error, "internal error");
   if (code === "internal") {

@@ -22,7 +22,7 @@ const packed = (bytes: Buffer, bytesMax = 64 * MIB) => ({ bytes, encoding: "gzip
 const always = (): boolean => true;
 const zeros = gzipSync(Buffer.alloc(32 * MIB), { level: 1 });
 
-test("others have their turn while a message is unpacked", async () => {
+test("other work has its turn while a message is unpacked", async () => {
   let turns = 0;
   let isDone = false;
   const count = (): void => {
@@ -49,7 +49,7 @@ test("few messages are unpacked at a time, and those of ended calls are not", as
   expect(lengths[3]).toBeUndefined();
 });
 
-test("what becomes too large or is not compressed is refused, and gives its place back", async () => {
+test("a message that becomes too large or is not compressed is rejected, and frees its place", async () => {
   const unpacking = new Unpacking();
   for (let round = 0; round <= limits.unpackingsAtOnceMax; round++) {
     await expect(unpacking.unpack(packed(zeros, MIB), always)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ function compressed(bytes: Uint8Array): Buffer {
   return frame;
 }
 
-/** Far larger than what is unpacked at once, also compressed. */
+/** Far larger than the limit of synchronous unpacking, also compressed. */
 const longText = (length: number): string =>
   randomBytes(8_192)
     .toString("hex")

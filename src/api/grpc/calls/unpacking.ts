@@ -1,7 +1,7 @@
 import { type Packed, unpackerOf, unpackRefusal } from "../../../lib/grpc/unpack.ts";
 import { limits } from "../../../limits.ts";
 
-/** A large piece at a time: each goes to zlib's threads and back. */
+/** Large pieces: each goes to zlib's threads and back. */
 const PIECE_BYTES = 256 * 1_024;
 
 /**
@@ -12,7 +12,7 @@ export class Unpacking {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Undefined when `isWanted` says so before its turn. Rejects with AppError. */
+  /** Undefined when `isWanted` is false before its turn. Rejects with AppError. */
   async unpack(
     { bytes, encoding, bytesMax }: Packed,
     isWanted: () => boolean,
@@ -27,7 +27,7 @@ export class Unpacking {
     } catch (cause) {
       throw unpackRefusal(cause, encoding, bytesMax);
     } finally {
-      // Whoever waits takes over the place.
+      // The next waiting message takes over the place.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();

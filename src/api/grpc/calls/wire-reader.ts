@@ -1,12 +1,12 @@
 import { isAscii } from "node:buffer";
 
 /**
- * The handwritten reader reads what clients usually write. For anything else that protobuf allows it
- * throws this, and the generated decoder reads the message.
+ * The handwritten reader reads the usual encodings of clients. For anything else that protobuf allows it throws this, and the generated
+ * decoder reads the message.
  */
 export class Unusual extends Error {}
 
-// Made once: making an error costs more than decoding a message.
+// Made once: creating an error costs more than decoding a message.
 const UNUSUAL = new Unusual("not what clients usually write");
 
 export function unusual(): never {
@@ -14,9 +14,9 @@ export function unusual(): never {
 }
 
 const SHORT_CHARS = 64;
-const NUMBER_BYTES_MAX = 8; // more than 53 bits need
+const NUMBER_BYTES_MAX = 8; // longer than 53 bits need
 
-/** Reads protobuf's wire format from bytes, between two places. */
+/** Reads protobuf's wire format from bytes, between two positions. */
 export class WireReader {
   readonly #bytes: Buffer;
   #at: number;
@@ -32,7 +32,7 @@ export class WireReader {
     return this.#at >= this.#end;
   }
 
-  /** Enters a message inside this one; returns what `leave` takes to go on behind it. */
+  /** Enters a nested message; `leave` takes the returned value to continue after it. */
   enter(): number {
     const outer = this.#end;
     this.#end = this.#skipLength();
@@ -44,7 +44,7 @@ export class WireReader {
     this.#end = outer;
   }
 
-  /** Skips a message inside this one. */
+  /** Skips a nested message. */
   skip(): void {
     this.#at = this.#skipLength();
   }
@@ -54,7 +54,7 @@ export class WireReader {
     return end > this.#end ? unusual() : end;
   }
 
-  /** A whole number that is not negative and loses nothing; also a tag. */
+  /** A non-negative integer without loss; also a tag. */
   number(): number {
     const bytes = this.#bytes;
     let value = 0;
@@ -79,7 +79,7 @@ export class WireReader {
     return this.#bytes.readDoubleLE(at);
   }
 
-  /** `like` is returned itself when the text says the same: a thousand jobs hold it once. */
+  /** Returns `like` itself when the text is equal: a thousand jobs then share one string. */
   text(like: string): string {
     const end = this.#skipLength();
     const start = this.#at;

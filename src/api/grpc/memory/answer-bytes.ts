@@ -6,15 +6,15 @@ interface AnswerBytesLimits {
 }
 
 /**
- * The bytes that peers have not read, of all doors. Peers that read take theirs within moments, so
- * when there is no room for more, the stream that has been unread for the longest time is cut off.
+ * The bytes that peers have not read, of all doors. Peers that read do so within moments, so when the memory is full, the stream that has
+ * been unread for longest is cut off.
  */
 export class AnswerBytes {
   readonly #limits: AnswerBytesLimits;
-  /** With unread bytes: the one without progress for the longest time first. */
+  /** Streams with unread bytes: the one without progress for longest first. */
   readonly #unread = new Set<AnswerHold>();
   #bytes = 0;
-  /** Ever given back. The bytes are array buffers: only a collection frees them. */
+  /** Total of released bytes. The bytes are array buffers: only a collection frees them. */
   #released = 0;
   #dropped = 0;
 
@@ -64,7 +64,7 @@ export class AnswerBytes {
   }
 }
 
-/** The unread bytes of one stream. Guards that all of them are released, once. */
+/** The unread bytes of one stream. Ensures that all of them are released, once. */
 export class AnswerHold {
   readonly connection: { bytes: number };
   readonly drop: () => void;

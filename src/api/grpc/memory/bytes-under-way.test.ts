@@ -78,7 +78,7 @@ async function getJob(address: string) {
   return call(client, Busbar.method.getJob, { id: "17" });
 }
 
-test("streams that never end hold no more than the budget, small calls pass, all comes back", async () => {
+test("streams that never end hold no more than the budget, small calls pass, and all bytes are released", async () => {
   const { memory, grpc, http } = await serve();
   const streams = Array.from({ length: 10 }, () => neverEnding(grpc));
   const refused = () => streams.filter(({ answer }) => answer.status === "8");
@@ -101,7 +101,7 @@ test("streams that never end hold no more than the budget, small calls pass, all
   );
 });
 
-test("a call that waits for room is answered once a stream without progress is dropped", async () => {
+test("a call that waits for memory is answered once a stream without progress is dropped", async () => {
   const { memory, grpc } = await serve(100);
   const idle = [neverEnding(grpc), neverEnding(grpc)];
   await eventually(() => expect(memory.requests.counts.large).toBe(8 * MIB));
@@ -115,7 +115,7 @@ test("a call that waits for room is answered once a stream without progress is d
   await eventually(() => expect(idle.map(({ answer }) => answer.status)).toContain("8"));
 });
 
-test("REST bodies that never end hold no more than the budget, and all comes back", async () => {
+test("REST bodies that never end hold no more than the budget, and all bytes are released", async () => {
   const { memory, http } = await serve();
   const [host, port] = http.split(":");
   const statuses: number[] = [];
@@ -181,6 +181,6 @@ test("unread answers are bounded: the stream unread for longest is cut off", () 
   expect([log, answers.counts.bytes]).toEqual([["third", "second"], 35]);
   first.end();
   expect(answers.counts).toMatchObject({ bytes: 0, unread: 0, dropped: 2 });
-  // For the idle collector: only it frees what they held.
+  // For the idle collector: only it frees this memory.
   expect(answers.counts.released).toBe(50 + 5 + 40 + 35);
 });

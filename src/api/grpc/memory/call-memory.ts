@@ -26,7 +26,7 @@ export const createCallMemory = (): CallMemory => ({
 export const releasedBytes = ({ requests, answers }: CallMemory): number =>
   requests.counts.released + answers.counts.released;
 
-/** Finds what each connection holds. */
+/** Finds the memory of each connection. */
 export function memoryOf(memory: CallMemory): (connection: object) => ConnectionMemory {
   const known = new WeakMap<object, ConnectionMemory>();
   return (connection) => {

@@ -40,7 +40,7 @@ function aBudget(changes: Partial<RequestBytesLimits> = {}) {
 
 const NOTHING = { small: 0, large: 0, waiting: 0, open: 0 };
 
-test("a large message asks for what it announced once it is no longer small", () => {
+test("a large message reserves its announced size once it is no longer small", () => {
   const { bytes, connect } = aBudget();
   const { hold } = connect().open();
   expect(hold.arrived(10, 500)).toBe(true);
@@ -54,7 +54,7 @@ test("a large message asks for what it announced once it is no longer small", ()
   expect(bytes.counts).toMatchObject({ ...NOTHING, released: 500 });
 });
 
-test("without room it waits, and the connection that holds least goes on first", () => {
+test("without memory it waits, and the connection that holds least continues first", () => {
   const { bytes, connect } = aBudget();
   const [greedy, other, late] = [connect(), connect(), connect()];
   const held = [greedy.open(), other.open()];
@@ -71,7 +71,7 @@ test("without room it waits, and the connection that holds least goes on first",
   expect(bytes.counts).toMatchObject({ large: 680, waiting: 0 });
 });
 
-test("a small message never waits behind large ones, and one connection cannot take all", () => {
+test("a small message never waits behind large ones, and one connection cannot occupy all", () => {
   const { connect } = aBudget();
   const greedy = connect();
   expect(greedy.open().hold.arrived(20, 500)).toBe(true);
@@ -97,7 +97,7 @@ test("while others wait, a large message without progress is dropped", () => {
   expect(bytes.counts).toMatchObject({ large: 1_000, waiting: 0, dropped: 1 });
 });
 
-test("a full reserve drops the request that stood still for longest", () => {
+test("a full reserve drops the request without progress for longest", () => {
   const { bytes, connect } = aBudget();
   const trickling = [connect(), connect(), connect(), connect(), connect(), connect()].map(
     (each) => {
@@ -118,7 +118,7 @@ test("a full reserve drops the request that stood still for longest", () => {
   expect(bytes.counts.small).toBeLessThanOrEqual(100);
 });
 
-test("requests that are being answered are not dropped: then newcomers are refused", () => {
+test("requests that are being answered are not dropped: then new ones are rejected", () => {
   const { connect } = aBudget({ smallTotalMax: 44 });
   for (let at = 0; at < 3; at++) {
     const { hold } = connect().open();
@@ -126,7 +126,7 @@ test("requests that are being answered are not dropped: then newcomers are refus
     hold.complete();
   }
   expect(() => connect().open().hold.arrived(10, 10)).toThrow(
-    /the server has 44 bytes of requests under way/,
+    /the server has 44 bytes of incomplete requests/,
   );
 });
 
@@ -141,7 +141,7 @@ test("a request that does not arrive in time is dropped, also while it waits", (
   expect(bytes.counts).toMatchObject(NOTHING);
 });
 
-test("only so many wait", () => {
+test("the number of waiting requests is bounded", () => {
   const { bytes, connect } = aBudget();
   for (let at = 0; at < 2; at++) connect().open().hold.arrived(20, 500);
   for (let at = 0; at < 3; at++) connect().open().hold.arrived(20, 500);

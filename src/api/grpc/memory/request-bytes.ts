@@ -5,13 +5,13 @@ import { RequestHold } from "./request-hold.ts";
 export interface RequestBytesLimits {
   /** A message up to this size never waits for a larger one. */
   readonly smallBytes: number;
-  /** Of the small messages and the beginnings of large ones. */
+  /** For small messages and the beginnings of large ones. */
   readonly smallTotalMax: number;
   readonly smallPerConnectionMax: number;
-  /** Of the large messages, each as large as its sender announced it. */
+  /** For large messages, each with the size that its sender announced. */
   readonly largeTotalMax: number;
   readonly largePerConnectionMax: number;
-  /** Charged for an open request beside its bytes: the stream and its headers take memory too. */
+  /** Charged for an open request in addition to its bytes: the stream and its headers take memory too. */
   readonly openRequestBytes: number;
   readonly waitingMax: number;
   /** A message must be complete this long after it began. */
@@ -36,9 +36,9 @@ const DEFAULTS: RequestBytesLimits = {
 
 /** The owner of a request: it stops and resumes its source, or ends the request. */
 export interface RequestOwner {
-  /** A request that had to wait may read on. */
+  /** A request that had to wait may continue to read. */
   resume(): void;
-  /** The request is dropped; its bytes are already given back. */
+  /** The request is dropped; its bytes are already released. */
   drop(error: AppError): void;
 }
 
@@ -49,20 +49,19 @@ export interface ConnectionBytes {
 }
 
 /**
- * The bytes of requests that the process holds: those that arrive, and those that are being
- * answered. All doors share one, so that no number of callers can make the process outgrow its
- * memory. See docs/design/bytes-under-way.md.
+ * The bytes of requests that the process holds: those that arrive, and those that are being answered. All doors share one, so that no
+ * number of callers can make the process outgrow its memory. See docs/design/bytes-under-way.md.
  *
  * - The first bytes of every message come out of a reserve. When it is full, the request without
- *   progress for the longest time is dropped, so that complete messages always find room.
- * - A message that turns out to be large asks once for all that it announced, and waits, paused,
+ *   progress for the longest time is dropped, so that complete messages always fit.
+ * - A message that turns out to be large reserves its announced size at once, and waits, paused,
  *   until that is free. The connection that holds least is served first. While requests wait, a
  *   large message without progress is dropped.
  */
 export class RequestBytes {
   readonly limits: RequestBytesLimits;
   readonly nowMs: () => number;
-  /** Incomplete and not waiting for us: the one without progress for the longest time first. */
+  /** Incomplete and not waiting for memory: the one without progress for longest first. */
   readonly #incomplete = new Set<RequestHold>();
   readonly #waiting = new Set<RequestHold>();
   #small = 0;
@@ -95,16 +94,16 @@ export class RequestBytes {
     return new RequestHold(this, connection, owner);
   }
 
-  /** Used by holds: takes from the reserve, or throws what to answer. */
+  /** Used by holds: takes from the reserve, or throws the error to answer with. */
   takeSmall(hold: RequestHold, bytes: number): void {
     const { smallTotalMax, smallPerConnectionMax } = this.limits;
     if (hold.connection.small + bytes > smallPerConnectionMax) {
-      throw tooMany(`this connection has ${smallPerConnectionMax} bytes of requests under way`);
+      throw tooMany(`this connection has ${smallPerConnectionMax} bytes of incomplete requests`);
     }
     while (this.#small + bytes > smallTotalMax) {
       const idlest = this.#idlestBut(hold);
       if (idlest === undefined) {
-        throw tooMany(`the server has ${smallTotalMax} bytes of requests under way`);
+        throw tooMany(`the server has ${smallTotalMax} bytes of incomplete requests`);
       }
       this.drop(idlest, tooMany("the request made no progress and others need its memory"));
     }
@@ -117,7 +116,7 @@ export class RequestBytes {
     connection.small -= bytes;
   }
 
-  /** Takes room for a large message; false: not now. */
+  /** Reserves memory for a large message; false: not now. */
   takeLarge(hold: RequestHold, bytes: number): boolean {
     if (this.#waiting.size > 0 || !this.#fits(hold, bytes)) return false;
     this.#grant(hold, bytes);
@@ -132,7 +131,7 @@ export class RequestBytes {
     this.#grantWaiting();
   }
 
-  /** Throws what to answer when too many wait already. */
+  /** Throws the error to answer with when too many wait already. */
   wait(hold: RequestHold): void {
     if (this.#waiting.size >= this.limits.waitingMax) {
       throw tooMany(
@@ -144,10 +143,10 @@ export class RequestBytes {
     this.#incomplete.delete(hold);
     this.#waiting.add(hold);
     this.#watch();
-    this.#grantWaiting(); // others may wait for their own connection only
+    this.#grantWaiting(); // others may wait only for their own connection
   }
 
-  /** It has made progress: it is the last to be dropped. */
+  /** It has made progress: it is now the last to be dropped. */
   touch(hold: RequestHold): void {
     if (this.#waiting.has(hold)) return;
     this.#incomplete.delete(hold);
@@ -167,7 +166,7 @@ export class RequestBytes {
     hold.owner.drop(error);
   }
 
-  /** Drops requests that take too long, and, while others wait, large ones that stand still. */
+  /** Drops requests that take too long, and, while others wait, large ones without progress. */
   sweep(): void {
     const nowMs = this.nowMs();
     const { receiveMsMax, stallMs, progressBytesMin } = this.limits;
@@ -215,7 +214,7 @@ export class RequestBytes {
     }
   }
 
-  /** Of the connections that have room, the one that holds least; then who came first. */
+  /** Of the connections below their limit, the one that holds least; then the first in time. */
   #nextWaiting(): RequestHold | undefined {
     let next: RequestHold | undefined;
     for (const hold of this.#waiting) {

@@ -1,6 +1,6 @@
 import type { ConnectionBytes, RequestBytes, RequestOwner } from "./request-bytes.ts";
 
-/** Guards that all bytes of one request are released, once. */
+/** Ensures that all bytes of one request are released, once. */
 export class RequestHold {
   readonly connection: ConnectionBytes;
   readonly owner: RequestOwner;
@@ -32,13 +32,13 @@ export class RequestHold {
     return this.#bytes - this.#markBytes;
   }
 
-  /** From here on its progress is measured. */
+  /** Its progress counts from now on. */
   mark(): void {
     this.markMs = this.#all.nowMs();
     this.#markBytes = this.#bytes;
   }
 
-  /** Its sender has more to send. Throws what to answer. */
+  /** Its sender has more to send. Throws the error to answer with. */
   begin(): void {
     if (this.#isOpen || this.#isEnded) return;
     this.#chargeSmall(this.#all.limits.openRequestBytes);
@@ -49,8 +49,8 @@ export class RequestHold {
   }
 
   /**
-   * More bytes have come, of a message of `announced` bytes. Returns false when the source must
-   * stop until it is resumed. Throws what to answer.
+   * More bytes have arrived, of a message of `announced` bytes. Returns false when the source must stop until it is resumed. Throws the
+   * error to answer with.
    */
   arrived(bytes: number, announced: number): boolean {
     if (this.#isEnded) return true;
@@ -74,7 +74,7 @@ export class RequestHold {
     this.#large += this.wanted;
     this.wanted = 0;
     this.mark();
-    this.sinceMs = this.markMs; // our own delay is not the sender's
+    this.sinceMs = this.markMs; // a delay of this server is not the sender's
     if (this.#isOpen) this.#all.touch(this);
     this.owner.resume();
   }
@@ -87,7 +87,7 @@ export class RequestHold {
     this.#chargeSmall(-this.#all.limits.openRequestBytes);
   }
 
-  /** Bytes that were dealt with. */
+  /** Releases bytes that were handled. */
   release(bytes: number): void {
     if (this.#isEnded) return;
     this.#bytes = Math.max(0, this.#bytes - bytes);
@@ -98,7 +98,7 @@ export class RequestHold {
     this.#all.giveLarge(this, large);
   }
 
-  /** Gives everything back. */
+  /** Releases everything. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -112,7 +112,7 @@ export class RequestHold {
     this.#all.giveLarge(this, large);
   }
 
-  /** The reserve pays for the first bytes; the rest is paid for by what was granted. */
+  /** The reserve covers the first bytes; the granted memory covers the rest. */
   #settleSmall(): void {
     const { smallBytes, openRequestBytes } = this.#all.limits;
     const due = Math.min(this.#bytes, smallBytes) + (this.#isOpen ? openRequestBytes : 0);

@@ -1,4 +1,4 @@
-// For tests only, valid for a hundred years: an authority, and what it signed for localhost.
+// For tests only, valid for a hundred years: an authority, and its certificate for localhost.
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBlzCCAT2gAwIBAgIUV1v07HKgx5qkXZry1/Xixd3b430wCgYIKoZIzj0EAwIw
 IDEeMBwGA1UEAwwVYnVzYmFyIHRlc3QgYXV0aG9yaXR5MCAXDTI2MTExNjA4MzQ1

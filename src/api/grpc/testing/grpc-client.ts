@@ -33,7 +33,7 @@ export const pathOf = (method: { name: string; parent: { typeName: string } }): 
 const same = (bytes: Buffer): Buffer => bytes;
 const deadline = (): { deadline: number } => ({ deadline: Date.now() + 20_000 });
 
-/** Any bytes to any path: for what a well-made client would never send. */
+/** Sends any bytes to any path: for requests that a correct client never sends. */
 export const callRaw = (client: Client, path: string, bytes: Uint8Array): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     client.makeUnaryRequest<Buffer, Buffer>(
@@ -88,8 +88,8 @@ export const openBidi = <Input extends DescMessage, Output extends DescMessage>(
   );
 
 /**
- * A stream whose answers stay unread until `read`. With node's own HTTP/2, because a client of
- * grpc-js that does not read keeps everything in memory and never slows the server down.
+ * A stream whose answers stay unread until `read`. Uses node's own HTTP/2, because a client of grpc-js that does not read keeps everything
+ * in memory and never slows the server down.
  */
 export function openUnread(address: string, method: Method<DescMessage, DescMessage>) {
   const session = connectHttp2(`http://${address}`);

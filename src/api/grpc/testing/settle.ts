@@ -1,4 +1,4 @@
-/** Lets everything that is ready run, many times over: what has not happened then, will not. */
+/** Lets all ready work run, many times over: anything that has not happened then, will not. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,8 +1,8 @@
-import type { HeaderField } from "./header-field.ts";
+import type { HeaderField } from "../../../lib/http2/header-field.ts";
 
 /**
- * Does with the user part of `:authority` what HTTP clients do with that of a URL: it becomes Basic authentication, in
- * the place of any other that the request has. HTTP/2 allows no user part (RFC 9113, 8.3.1).
+ * Converts the user part of `:authority` as HTTP clients convert that of a URL: to Basic authentication, which replaces any other in the
+ * request. HTTP/2 allows no user part (RFC 9113, 8.3.1).
  */
 export function userPartToBasic(fields: readonly HeaderField[]): readonly HeaderField[] {
   const found = fields.findIndex(({ name, value }) => name === ":authority" && value.includes("@"));

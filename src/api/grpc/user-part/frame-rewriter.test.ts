@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { userPartToBasic } from "./basic-authorization.ts";
 import { FrameRewriter } from "./frame-rewriter.ts";
-import { HpackDecoder } from "./hpack-decoder.ts";
-import { text } from "./testing/random-encoder.ts";
+import { HpackDecoder } from "../../../lib/http2/hpack-decoder.ts";
+import { text } from "../../../lib/http2/testing/random-encoder.ts";
 
 const LIMITS = { tableBytes: 4_096, listBytes: 16_384 };
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -24,7 +24,7 @@ const withAuthority = (authority: string): Buffer =>
   Buffer.concat([Buffer.of(0x83, 0x86, AUTHORITY), text(authority, true)]);
 const BY_TABLE = Buffer.of(0x83, 0x86, 0xbe);
 
-/** What comes out when the bytes come in as these pieces. */
+/** The output for these input pieces. */
 function rewritten(chunks: readonly Buffer[]): Buffer {
   const rewriter = new FrameRewriter({ ...LIMITS, rewrite: userPartToBasic });
   const out: Buffer[] = [];
@@ -69,7 +69,7 @@ const CONNECTION = Buffer.concat([
   frame(DATA, END_STREAM, 3, Buffer.alloc(0)),
 ]);
 
-test("the user part becomes Basic authentication, also of calls that name it by the table", () => {
+test("the user part becomes Basic authentication, also in calls that refer to it by the table", () => {
   const [settings, first, data, second, last, ...none] = framesOf(rewritten([CONNECTION]));
   expect(none).toEqual([]);
   expect(settings?.type).toBe(SETTINGS);
@@ -89,7 +89,7 @@ test("the user part becomes Basic authentication, also of calls that name it by 
   }
 });
 
-test("it does not matter where the bytes are cut", () => {
+test("the cuts between pieces do not matter", () => {
   const whole = rewritten([CONNECTION]);
   expect(rewritten([...CONNECTION].map((byte) => Buffer.of(byte)))).toEqual(whole);
   const cuts = fc.array(fc.nat(CONNECTION.length), { maxLength: 12 });
@@ -102,7 +102,7 @@ test("it does not matter where the bytes are cut", () => {
   );
 });
 
-test("padding goes, priority stays, and a header of the client's own makes way", () => {
+test("padding is removed, priority stays, and the client's own header is replaced", () => {
   const own = Buffer.concat([
     Buffer.of(0x00),
     text("authorization", false),
@@ -120,7 +120,7 @@ test("padding goes, priority stays, and a header of the client's own makes way",
   });
 });
 
-test("without a user part all headers stay as they are", () => {
+test("without a user part all headers stay unchanged", () => {
   const fields = [
     { name: ":authority", value: "host:1", isSensitive: false },
     { name: "authorization", value: "Bearer a@b", isSensitive: true },
@@ -128,7 +128,7 @@ test("without a user part all headers stay as they are", () => {
   expect(userPartToBasic(fields)).toBe(fields);
 });
 
-test("headers that no longer fit into one frame go on in others", () => {
+test("headers that no longer fit into one frame continue in others", () => {
   const user = `u:${"t".repeat(10_000)}`;
   const field = Buffer.concat([Buffer.of(0x00), text("x".repeat(6_000), true), text("", false)]);
   const block = Buffer.concat([Buffer.of(0x01), text(`${user}@h`, false), field]);

@@ -6,14 +6,14 @@ import { eventually } from "../../../testing/eventually.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { type Arrival, byAddress } from "../identify.ts";
 import { createGrpcServer, type GrpcServer } from "../server.ts";
-import { text } from "./testing/random-encoder.ts";
+import { text } from "../../../lib/http2/testing/random-encoder.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Health checks, and who asked for them. */
+/** Health checks, and their callers. */
 async function serve(): Promise<{ server: GrpcServer; arrivals: Arrival[] }> {
   const arrivals: Arrival[] = [];
   const server = await createGrpcServer({
@@ -96,7 +96,7 @@ test("headers of Node's own client, which has a table and Huffman codes, arrive 
   await fc.assert(property, { numRuns: 40 });
 });
 
-/** What the server sends until it closes the connection. */
+/** The bytes that the server sends until it closes the connection. */
 async function answerTo(server: GrpcServer, bytes: Buffer): Promise<Buffer> {
   const [host = "", port = ""] = server.address.split(":");
   const socket = connectTcp(Number(port), host);
@@ -133,7 +133,7 @@ const BOMB = Buffer.concat([
 ]);
 const lengthOf = (block: Buffer): string => block.length.toString(16).padStart(6, "0");
 
-describe("what breaks the protocol ends the connection with its reason", () => {
+describe("a protocol violation ends the connection with its reason", () => {
   const { NGHTTP2_PROTOCOL_ERROR: protocol, NGHTTP2_COMPRESSION_ERROR: compression } = constants;
   const { NGHTTP2_FRAME_SIZE_ERROR: size } = constants;
   test.for([

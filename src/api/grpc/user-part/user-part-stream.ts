@@ -5,8 +5,8 @@ import { userPartToBasic } from "./basic-authorization.ts";
 import { FrameRewriter } from "./frame-rewriter.ts";
 
 /**
- * A connection whose requests may have a user part in `:authority`, which Node's HTTP/2 resets before anybody can read it:
- * here it becomes Basic authentication. What the server sends goes through as it is.
+ * A connection whose requests may have a user part in `:authority`. Node's HTTP/2 resets such a request before any handler can read it, so
+ * this converts the user part to Basic authentication. Bytes of the server pass unchanged.
  */
 export function withUserParts(socket: Socket): Duplex {
   const rewriter = new FrameRewriter({
@@ -17,7 +17,7 @@ export function withUserParts(socket: Socket): Duplex {
   let isEnded = false;
   let isEndTold = false;
   let isYielding = false;
-  /** A few bytes may stand for many: others have their turn in between, and nothing more is read before. */
+  /** A few bytes may expand to many: other work has its turn in between, and nothing more is read before. */
   const pump = (): void => {
     if (duplex.destroyed || isYielding || isEndTold) return;
     let bytes = 0;

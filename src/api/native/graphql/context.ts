@@ -8,11 +8,11 @@ import { fromJson } from "../../../wire/read-json.ts";
 import type { GraphqlCaller } from "../../web/graphql-extension.ts";
 import type { Call } from "./methods.ts";
 
-/** What resolvers of one request share. */
+/** The context that resolvers of one request share. */
 export class GraphqlContext implements GraphqlCaller {
-  /** As the caller may use them. */
+  /** The operations of the caller's principal. */
   readonly operations: Operations;
-  /** What each field node asks for below a list is worth, as it was estimated. */
+  /** The estimated cost of one item of each list field. */
   readonly #costs: ReadonlyMap<FieldNode, number>;
   #calls = 0;
   #spent = 0;
@@ -22,7 +22,7 @@ export class GraphqlContext implements GraphqlCaller {
     this.#costs = costs;
   }
 
-  /** One after the other over all callers: a request may ask for many. */
+  /** One call at a time over all callers: a request may have many. */
   async turn(): Promise<void> {
     if (this.#calls++ > 0) await turns.next(this.#calls);
   }
@@ -38,7 +38,7 @@ export class GraphqlContext implements GraphqlCaller {
     return run(this.operations, request);
   }
 
-  /** Lists without a page size may be longer than the estimate had them. */
+  /** Lists without a page size may be longer than estimated. */
   checkSize(answer: object, size: number, node: FieldNode | undefined): void {
     const estimated = (node && this.#costs.get(node)) ?? 0;
     const rows = Object.values(answer).reduce<number>(
@@ -49,12 +49,12 @@ export class GraphqlContext implements GraphqlCaller {
     if (rows <= size || this.#spent <= limits.graphqlCostMax) return;
     throw new AppError(
       "exhausted",
-      `there are ${rows} of it, more than one request may show with so many fields; ask for fewer`,
+      `there are ${rows} rows, more than one request may return with so many fields; request fewer`,
     );
   }
 }
 
-/** In GraphQL null may stand for an absent value. */
+/** In GraphQL null may mean an absent value. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;

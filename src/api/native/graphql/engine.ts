@@ -30,13 +30,13 @@ export interface Prepared {
   readonly kind: `${OperationTypeNode}`;
 }
 
-/** What goes back. Without `data`: nothing of it ran. */
+/** The response. Without `data`: nothing was executed. */
 export interface GraphqlAnswer {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[];
 }
 
-/** Answers about the schema, which stays the same. */
+/** Answers about the schema, which is constant. */
 const KNOWN_ANSWERS_MAX = 4;
 
 export class GraphqlEngine {
@@ -51,7 +51,7 @@ export class GraphqlEngine {
     this.#documents = new KnownDocuments((text) => readDocument(this.schema, text));
   }
 
-  /** Throws what `refusal` shows. */
+  /** Throws errors that `refusal` converts. */
   prepare(request: GraphqlRequest): Prepared {
     const { query, sha256, operationName, variables } = request;
     const text = sha256 === undefined ? query : this.#documents.textOf(query, sha256);
@@ -65,9 +65,13 @@ export class GraphqlEngine {
   async run(prepared: Prepared, operations: Operations): Promise<GraphqlAnswer> {
     const { operation, measured } = prepared;
     if (prepared.kind === "subscription") {
-      throw new AppError("invalid_argument", "ask for a stream, with Accept: text/event-stream", {
-        field: "Accept",
-      });
+      throw new AppError(
+        "invalid_argument",
+        "subscriptions need a stream: send Accept: text/event-stream",
+        {
+          field: "Accept",
+        },
+      );
     }
     const known = this.#answers.get(operation);
     if (known !== undefined) return known;

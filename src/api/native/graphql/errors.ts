@@ -4,7 +4,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import { toHttpError } from "../status.ts";
 import { InvalidDocument } from "./documents/read-document.ts";
 
-/** Whatever went wrong, as GraphQL tells it: codes, fields and revisions of ours are in `extensions`. */
+/** Any error in the form of GraphQL: Busbar's codes, fields and revisions are in `extensions`. */
 export function toGraphqlErrors(thrown: unknown, logger: Logger): readonly GraphQLFormattedError[] {
   if (thrown instanceof InvalidDocument) return thrown.errors.map((error) => shown(error, logger));
   return [shown(thrown, logger)];
@@ -13,7 +13,7 @@ export function toGraphqlErrors(thrown: unknown, logger: Logger): readonly Graph
 function shown(thrown: unknown, logger: Logger): GraphQLFormattedError {
   if (!(thrown instanceof GraphQLError)) return plain(appErrorOf(thrown, logger));
   const { locations, path } = thrown.toJSON();
-  // Only what goes wrong while a request runs has a path; before, it is the document or its variables.
+  // Only errors during execution have a path; earlier ones concern the document or its variables.
   const error =
     path === undefined
       ? new AppError("invalid_argument", thrown.message)

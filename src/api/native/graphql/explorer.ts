@@ -6,7 +6,7 @@ import type { App } from "../http/schemas/typebox-provider.ts";
 
 const folder = pageFolder("graphql");
 
-/** As strict as that of /docs: nothing comes from elsewhere. */
+/** As strict as that of /docs: nothing is loaded from other origins. */
 const POLICY =
   "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -24,7 +24,7 @@ async function send(reply: FastifyReply, name: string, type: string): Promise<Fa
     .send(await readFile(join(folder, name)));
 }
 
-/** A page to write queries, run them and read about the schema; works without a network. */
+/** A page to write and run queries and to read about the schema; works without a network. */
 export const sendExplorer = (reply: FastifyReply): Promise<FastifyReply> =>
   send(reply, "explorer.html", "text/html; charset=utf-8");
 

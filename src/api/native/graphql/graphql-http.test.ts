@@ -43,7 +43,7 @@ describe("GraphQL over HTTP", () => {
     expect(got.json).toEqual({ data: { groups: { revision: 0 } } });
   });
 
-  test("passes arguments and variables on as operations take them, and null as absent", async () => {
+  test("passes arguments and variables on as operations accept them, and null as absent", async () => {
     const query = `mutation($jobs: [JobSubmissionInput!]!, $none: Boolean) {
       submitJobs(jobs: $jobs, allowUnsatisfiable: $none) { jobs { id } revision }
     }`;
@@ -73,7 +73,7 @@ describe("GraphQL over HTTP", () => {
     ]);
   });
 
-  test("an error has our code, the field at fault and the path, and others are answered", async () => {
+  test("an error has Busbar's code, the wrong field and the path, and other fields are answered", async () => {
     const query = `{ a: job(id: "99") { id } b: stats { version }
       c: jobs(states: [assigned]) { revision } }`;
     const answer = await ask({ query });
@@ -126,7 +126,7 @@ describe("GraphQL over HTTP", () => {
       { query: "subscription { jobChanged { id } }" },
       /text\/event-stream/,
     ],
-  ])("%s is 400 by the new type, and 200 for older clients", async (_, body, why) => {
+  ])("%s is 400 with the new media type, and 200 for older clients", async (_, body, why) => {
     const [older, newer] = [await ask(body), await ask(body, NEW)];
     expect([older.status, newer.status]).toEqual([200, 400]);
     expect(newer.headers.get("content-type")).toMatch(/^application\/graphql-response\+json/);
@@ -135,14 +135,14 @@ describe("GraphQL over HTTP", () => {
     expect(newer.json).not.toHaveProperty("data");
   });
 
-  test("changes nothing by GET", async () => {
+  test("GET cannot change anything", async () => {
     const query = encodeURIComponent('mutation { removeGroup(name: "default") { revision } }');
     const answer = await http.get(`/graphql?query=${query}`);
     expect(errorsOf(answer)[0]?.message).toMatch(/sent with POST/);
     expect(operations.asked).toEqual([]);
   });
 
-  test("pages of elsewhere, other types and large bodies are refused like everywhere", async () => {
+  test("pages of other origins, other types and large bodies are rejected as everywhere", async () => {
     const query = "{ stats { version } }";
     expect((await ask({ query }, { origin: "https://evil.example" })).status).toBe(403);
     expect((await ask(JSON.stringify({ query }), { "content-type": "text/plain" })).status).toBe(
@@ -152,7 +152,7 @@ describe("GraphQL over HTTP", () => {
     expect(large.error?.code).toBe("exhausted");
   });
 
-  test("a document is known by its hash once it was sent", async () => {
+  test("a document can be referred to by its hash once it was sent", async () => {
     const query = "{ stats { version } }";
     const sha256Hash = createHash("sha256").update(query).digest("hex");
     const extensions = { persistedQuery: { version: 1, sha256Hash } };
@@ -165,7 +165,7 @@ describe("GraphQL over HTTP", () => {
     expect(errorsOf(wrong)[0]?.message).toMatch(/is not the hash/);
   });
 
-  test("shows a page that takes nothing from elsewhere", async () => {
+  test("shows a page that loads nothing from other origins", async () => {
     for (const path of ["/graphql", "/apis/graphql/v1"]) {
       const page = await http.get(path, { accept: "text/html" });
       expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");
@@ -180,7 +180,7 @@ describe("GraphQL over HTTP", () => {
 });
 
 describe("a stream", () => {
-  test("has what each event shows, and ends with why", async () => {
+  test("has the fields of each event, and ends with the reason", async () => {
     const { text, headers } = await ask(
       {
         query:
@@ -199,7 +199,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toBe("event: complete\ndata:");
   });
 
-  test("of one kind has nothing of others, and goes on after what a browser saw", async () => {
+  test("of one kind has no other events, and resumes after the last event that a browser saw", async () => {
     const query = "subscription { nodeChanged { name } }";
     const { text } = await ask({ query }, { ...STREAM, "last-event-id": "40" });
     expect(operations.last()?.args[0]).toMatchObject({ afterRevision: 40, kinds: ["node"] });
@@ -208,7 +208,7 @@ describe("a stream", () => {
     ]);
   });
 
-  test("sends an error as its only event, and answers queries with one", async () => {
+  test("sends an error as its only event, and answers queries with one event", async () => {
     const wrong = await ask({ query: "subscription { nope }" }, STREAM);
     expect(wrong.text).toMatch(/^event: next\ndata: \{"errors".*\n\nevent: complete\ndata:\n\n$/);
     const right = await ask({ query: "{ stats { version } }" }, STREAM);
@@ -222,7 +222,7 @@ describe("a stream", () => {
 describe("a caller", () => {
   const aPlane = usePlanes();
 
-  test("is refused what its principal may not do, field by field", async () => {
+  test("is rejected, field by field, where its principal lacks permission", async () => {
     const { plane } = await aPlane();
     let principal: Principal = LOCAL;
     const real = await open({ operations: plane.operations, identify: () => principal });
@@ -239,7 +239,7 @@ describe("a caller", () => {
     await real.close();
   });
 
-  test("gets a large answer refused that no estimate could foresee", async () => {
+  test("gets an error for a large answer that no estimate could foresee", async () => {
     const {
       clusters: [one],
     } = await operations.listClusters();

@@ -10,7 +10,7 @@ import {
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { METHODS } from "./methods.ts";
 
-/** A field that is the answer of a method about the row it stands in. */
+/** A field whose value is the answer of a method about its row. */
 export interface RowLink {
   readonly on: DescMessage;
   readonly name: string;
@@ -20,14 +20,14 @@ export interface RowLink {
   readonly description: string;
 }
 
-/** The .proto files have rows and methods; this is how they belong together. */
+/** The relations between rows and methods of the .proto files. */
 export const LINKS: readonly RowLink[] = [
   {
     on: JobSchema,
     name: "explanation",
     method: "explainJob",
     bind: { id: "id" },
-    description: "Why it is where it is, and what would help",
+    description: "Why it is in its state, and what would help",
   },
   {
     on: JobSchema,
@@ -48,7 +48,7 @@ export const LINKS: readonly RowLink[] = [
     name: "onNode",
     method: "getNode",
     bind: { name: "node" },
-    description: "The node where it is or was",
+    description: "The node that runs or ran it",
   },
   {
     on: NodeSchema,
@@ -83,7 +83,7 @@ export const LINKS: readonly RowLink[] = [
     name: "graph",
     method: "getClusterGraph",
     bind: { name: "name" },
-    description: "What it has",
+    description: "Its graph",
   },
   {
     on: ServiceSchema,
@@ -97,7 +97,7 @@ export const LINKS: readonly RowLink[] = [
     name: "job",
     method: "getJob",
     bind: { id: "jobId" },
-    description: "The job that it is now, or was last",
+    description: "Its current or last job",
   },
   {
     on: GroupSchema,

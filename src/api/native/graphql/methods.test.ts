@@ -4,7 +4,7 @@ import { Busbar } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { createFakeOperations } from "../testing/fake-operations.ts";
 import { type Call, METHODS } from "./methods.ts";
 
-/** A request that notes which of its fields anybody looks at. */
+/** A request that records which of its fields are read. */
 function noted(desc: DescMessage, seen: Set<string>): object {
   return new Proxy(create(desc), {
     get(message, name) {
@@ -20,7 +20,7 @@ test.each(Object.entries(METHODS))(
     const { input } = (Busbar.method as Readonly<Record<string, unknown>>)[name] as DescMethodUnary;
     const seen = new Set<string>();
     const { run } = call as unknown as Call<DescMessage, DescMessage>;
-    // Refused or not: a request with no words in it is read before anything else is looked at.
+    // Rejected or not: the request is read before anything else is checked.
     await Promise.try(() => run(createFakeOperations(), noted(input, seen) as never)).catch(
       () => {},
     );

@@ -6,7 +6,7 @@ import type { Operations } from "../../../server/operations/operations.ts";
 import type { JsonOf } from "../../../wire/json-shape.ts";
 import * as clusters from "../grpc/translate-clusters.ts";
 import * as services from "../grpc/services/translate-services.ts";
-import * as handed from "../grpc/translate-accepted.ts";
+import * as accepted from "../grpc/translate-accepted.ts";
 import * as from from "../grpc/translate.ts";
 
 type Methods = typeof Busbar.method;
@@ -19,7 +19,7 @@ type Run<Input extends DescMessage, Output extends DescMessage> = (
   request: MessageShape<Input>,
 ) => Promise<JsonOf<MessageShape<Output>>>;
 
-/** How a method is called. `cost` is what one call is worth, in fields that are shown. */
+/** How to call a method. `cost` is the cost of one call, in shown fields. */
 export interface Call<Input extends DescMessage, Output extends DescMessage> {
   readonly kind: "query" | "mutation";
   readonly cost: number;
@@ -37,25 +37,25 @@ const change = <Input extends DescMessage, Output extends DescMessage>(
 const GET_COST = 5;
 const LIST_COST = 20;
 const CHANGE_COST = 50;
-/** It may look at all nodes and clusters. */
+/** It may read all nodes and clusters. */
 const SEARCH_COST = 200;
-/** It may be a document of megabytes. */
+/** The document may have megabytes. */
 const DOCUMENT_COST = 2_000;
 
-/** Graphs of clusters have up to many megabytes, which this thread does not take apart. */
+/** Graphs of clusters may have many megabytes, which this thread does not parse. */
 function documentOf(text: string): { readonly graph: unknown } {
   if (text.length <= limits.graphInlineBytesMax) return { graph: JSON.parse(text) as unknown };
   const problem = `it has ${text.length} characters, more than GraphQL shows; read it from /v1/clusters`;
   throw new AppError("exhausted", problem, { field: "graph" });
 }
 
-/** The fields of an inlined filter are arguments of their own. */
+/** The fields of an inlined filter become separate arguments. */
 const atTop = <T>(inner: string, answer: () => Promise<T>): Promise<T> =>
   Promise.try(answer).catch((error: unknown) => {
     throw withoutFieldPrefix(error, `${inner}.`);
   });
 
-/** Every method of busbar.v1.Busbar that answers once is one of `operations`. Total by type. */
+/** Every unary method of busbar.v1.Busbar is one of `operations`. Exhaustive by type. */
 export const METHODS: {
   readonly [Name in Unary]: Call<Methods[Name]["input"], Methods[Name]["output"]>;
 } = {
@@ -145,7 +145,7 @@ export const METHODS: {
   ),
   acceptTasks: change((operations, { cluster, ids }) => operations.acceptTasks(cluster, ids)),
   reportTasks: change((operations, { cluster, reports }) =>
-    operations.reportTasks(cluster, reports.map(handed.fromReport)),
+    operations.reportTasks(cluster, reports.map(accepted.fromReport)),
   ),
   rotateClusterCredentials: change(async (operations, request) => {
     const which = clusters.fromRotate(request);

@@ -22,15 +22,15 @@ const OutputStream = new GraphQLEnumType({
 
 const Output = new GraphQLObjectType({
   name: "Output",
-  description: `A part of what a task printed: at most ${limits.graphqlOutputBytes} bytes`,
+  description: `A part of the output of a task: at most ${limits.graphqlOutputBytes} bytes`,
   fields: {
     text: {
       type: new GraphQLNonNull(GraphQLString),
-      description: "What it printed, as UTF-8; other bytes are shown as U+FFFD",
+      description: "The output, as UTF-8; other bytes are shown as U+FFFD",
     },
     nextOffset: {
       type: new GraphQLNonNull(Int64),
-      description: "Where to go on; the same as `offset`: there is no more yet",
+      description: "The offset to continue at; the same as `offset`: there is no more yet",
     },
     truncated: {
       type: new GraphQLNonNull(GraphQLBoolean),
@@ -47,13 +47,13 @@ interface OutputArguments {
   readonly attempt?: number | null;
 }
 
-/** The beginning of the output: REST and gRPC read all of it, and follow. */
+/** The beginning of the output: REST and gRPC can read all of it, and follow. */
 export const outputField: GraphQLFieldConfig<unknown, GraphqlContext, OutputArguments> = {
   type: Output,
-  description: "What it printed, as far as it is there",
+  description: "Its output so far",
   args: {
     stream: { type: OutputStream, description: "Default: stdout" },
-    offset: { type: Int64, description: "Leave out this many bytes" },
+    offset: { type: Int64, description: "Skip this many bytes" },
     attempt: { type: Int64, description: "Which; 0 or absent: the latest" },
   },
   extensions: { notes },

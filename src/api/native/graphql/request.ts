@@ -1,11 +1,11 @@
 import { invalid } from "../../../lib/errors.ts";
 
-/** What a client asks, as GraphQL over HTTP has it. */
+/** A request of a client, as in GraphQL over HTTP. */
 export interface GraphqlRequest {
   readonly query?: string | undefined;
   readonly operationName?: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Of a document that the server may know. */
+  /** The hash of a document that the server may know. */
   readonly sha256?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function requestOfBody(body: unknown): GraphqlRequest {
   };
 }
 
-/** In an address variables and extensions are JSON. */
+/** In a URL, variables and extensions are JSON. */
 export function requestOfQuery(given: Readonly<Record<string, unknown>>): GraphqlRequest {
   const parsed = (name: string): unknown => {
     const text = textOf(given[name], name);

@@ -11,18 +11,18 @@ import { type GraphqlRequest, requestOfBody, requestOfQuery } from "./request.ts
 
 export interface GraphqlDoor {
   readonly heartbeatMs: number;
-  /** What other doors add to the schema; loaded with it. */
+  /** Additions of other doors to the schema; loaded with it. */
   readonly extend: readonly (() => Promise<GraphqlExtension>)[];
 }
 
-/** The second and third are where the Nexus runtime has it. */
+/** The second and third are the paths of the Nexus runtime. */
 const PATHS = ["/graphql", "/apis/graphql/v1/query", "/query"];
 const PLAYGROUND = "/apis/graphql/v1";
 
 const SSE = "text/event-stream";
 const RESPONSE = "application/graphql-response+json";
 
-/** GraphQL over HTTP. Its library is loaded with the first request: it takes time and memory. */
+/** GraphQL over HTTP. The first request loads its library, which takes time and memory. */
 export function graphqlRoutes(app: App, host: HttpHost, door: GraphqlDoor): void {
   const loaded = new Lazy(async () => {
     const [{ GraphqlEngine }, streams, ...extensions] = await Promise.all([
@@ -59,7 +59,7 @@ export function graphqlRoutes(app: App, host: HttpHost, door: GraphqlDoor): void
     reply.header("cache-control", "no-store").header("vary", "accept");
     if (isStream) return reply.type(`${SSE}; charset=utf-8`).send(streams.wholeStream(told));
     const isNew = accepts(request, RESPONSE);
-    // A client of the older media type takes any other status for a fault of the network.
+    // A client of the older media type treats any other status as a network fault.
     if (isNew && !("data" in told)) reply.code(400);
     return reply
       .type(`${isNew ? RESPONSE : "application/json"}; charset=utf-8`)

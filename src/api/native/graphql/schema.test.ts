@@ -14,7 +14,7 @@ const mutation = schema.getMutationType()?.getFields() ?? {};
 
 const WEB = { name: '"web"' };
 
-/** Where a name means something else than in most requests. */
+/** Fields whose name has another meaning than in most requests. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cluster: { name: '"local"' },
   clusterGraph: { name: '"local"' },
@@ -44,7 +44,7 @@ async function run(text: string) {
 }
 
 describe("the schema follows from the .proto files", () => {
-  test("is valid, and has every method that answers once, by its thing or its name", () => {
+  test("is valid, and has every unary method, by its resource or its name", () => {
     expect(validateSchema(schema)).toEqual([]);
     const unary = Busbar.methods.filter(({ methodKind }) => methodKind === "unary");
     expect(Object.keys({ ...query, ...mutation })).toHaveLength(unary.length);
@@ -81,7 +81,7 @@ describe("the schema follows from the .proto files", () => {
     }
   });
 
-  test("rows that are watched have a subscription", () => {
+  test("watched rows have a subscription", () => {
     const names = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
     expect(names).toEqual(
       expect.arrayContaining(["watch", "jobChanged", "taskChanged", "nodeChanged", "groupChanged"]),
@@ -89,7 +89,7 @@ describe("the schema follows from the .proto files", () => {
   });
 });
 
-describe("every field resolves, whatever is asked of what it shows", () => {
+describe("every field resolves, for every subfield", () => {
   test.each(Object.values(query).map((field) => [field.name, field] as const))(
     "query %s",
     async (name, field) => {

@@ -22,8 +22,8 @@ type OwnTypes = TypeBook<GraphqlContext>;
 type AnyCall = Call<DescMessage, DescMessage>;
 
 /**
- * The schema of Busbar's own model: types are the messages of the .proto files, fields of queries and
- * mutations its methods, and what another door adds.
+ * The schema of Busbar's own model: types are the messages of the .proto files, fields of queries and mutations their methods, and the
+ * additions of other doors.
  */
 export function createSchema(extensions: readonly GraphqlExtension[] = []): GraphQLSchema {
   const own = ownFields();
@@ -33,9 +33,9 @@ export function createSchema(extensions: readonly GraphqlExtension[] = []): Grap
     new GraphQLObjectType({ name, description, fields: all(part) });
   return new GraphQLSchema({
     description: "Busbar: jobs, tasks, nodes, clusters and groups",
-    query: root("Query", "query", "What there is"),
+    query: root("Query", "query", "Queries"),
     mutation: root("Mutation", "mutation", "Changes; each is durable when it is answered"),
-    subscription: root("Subscription", "subscription", "What changes, as it does"),
+    subscription: root("Subscription", "subscription", "Changes as they happen"),
   });
 }
 
@@ -68,7 +68,7 @@ function callOf({ localName }: DescMethod): AnyCall {
   return call as AnyCall;
 }
 
-/** GetJob is `job` and ListJobs `jobs`: queries ask for things. Others are named as they are. */
+/** GetJob is `job` and ListJobs `jobs`: queries name resources. Other methods keep their names. */
 function fieldName({ localName }: DescMethod, kind: AnyCall["kind"]): string {
   const thing = kind === "query" ? /^(?:get|list)([A-Z])(.*)$/.exec(localName) : null;
   return thing === null ? localName : `${thing[1]?.toLowerCase()}${thing[2]}`;
@@ -91,7 +91,7 @@ function methodField(book: OwnTypes, method: DescMethodUnary): Field {
   const call = callOf(method);
   const notes = notesOf(method, call);
   return {
-    // One that fails leaves the others of the request as they are.
+    // A failed field does not affect the others of the request.
     type: book.outputOf(method.output),
     description: book.describe(`${Busbar.typeName}.${method.name}`) ?? null,
     args: book.argumentsOf(method.input),
@@ -122,7 +122,7 @@ function linkField(book: OwnTypes, { method: name, bind, description }: RowLink)
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** `watch` for everything, and a field for each kind of row that is watched. */
+/** `watch` for everything, and a field for each kind of watched row. */
 function watchFields(book: OwnTypes): Fields {
   const describe = (name: string) => book.describe(`${Busbar.typeName}.${name}`) ?? null;
   const args = book.argumentsOf(WatchRequestSchema);
@@ -144,7 +144,7 @@ function watchFields(book: OwnTypes): Fields {
     const resolve = (event: unknown): unknown =>
       (event as Row)["kind"] === member.jsonName ? (event as Row)[member.jsonName] : null;
     const type = book.outputOf(member.message);
-    const description = `Each ${member.jsonName} that changes, as it is then`;
+    const description = `Each ${member.jsonName} that changes, with its new state`;
     return [
       [
         `${member.jsonName}Changed`,

@@ -14,16 +14,16 @@ import type { GraphqlAnswer, GraphqlEngine, Prepared } from "./engine.ts";
 const COMPLETE = "event: complete\ndata:\n\n";
 const NOTHING = Buffer.from(":\n\n");
 
-/** An answer as graphql-sse has it, in its mode of one connection for each operation. */
+/** A response as in graphql-sse, in its mode of one connection for each operation. */
 export const nextEvent = (answer: GraphqlAnswer, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: next\ndata: ${JSON.stringify(answer)}\n\n`;
 
-/** All of an answer that comes at once. */
+/** A whole response at once. */
 export const wholeStream = (answer: GraphqlAnswer): string => nextEvent(answer) + COMPLETE;
 
 /**
- * Formats of the subscriptions that are open. Readers that ask for the same in the same words have the
- * same one: the watch hub then renders each event once for all of them.
+ * Formats of the open subscriptions. Readers with the same request text share one: the watch hub then renders each event once for all of
+ * them.
  */
 export class OpenFormats {
   readonly #open = new Map<string, { readonly format: WatchFormat; readers: number }>();
@@ -67,7 +67,7 @@ function watchQueryOf(
   if (coerced === undefined) throw new InvalidDocument(errors);
   const { watch } = (first?.field.extensions["notes"] ?? {}) as FieldNotes;
   if (first === undefined || watch === undefined) {
-    throw new AppError("invalid_argument", "a subscription asks for one field", { field: "query" });
+    throw new AppError("invalid_argument", "a subscription has one field", { field: "query" });
   }
   const asked = watch(getArgumentValues(first.field, first.node, coerced));
   const seen = fromWatchQuery({}, lastEventId).afterRevision;
@@ -81,7 +81,7 @@ interface Streaming {
   readonly heartbeatMs: number;
 }
 
-/** Answers with a stream that goes on until either side ends it. */
+/** Answers with a stream that continues until either side ends it. */
 export function openSubscription(
   { engine, formats, host, heartbeatMs }: Streaming,
   prepared: Prepared,

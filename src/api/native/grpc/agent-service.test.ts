@@ -37,7 +37,7 @@ const helloOf = (more: MessageInitShape<typeof HelloSchema>) =>
 const goodbyeOf = ({ message }: ServerMessage): string =>
   message.case === "goodbye" ? `${message.value.reason} (retry ${message.value.retry})` : "";
 
-/** What an agent heard before its stream ended, and how it ended. */
+/** The messages that an agent received before its stream ended, and how it ended. */
 const say = (hello: MessageInitShape<typeof HelloSchema>) =>
   new Promise<{ readonly heard: readonly string[]; readonly end: StatusObject }>((resolve) => {
     const stream = openBidi(client, Agents.method.session);
@@ -54,7 +54,7 @@ test.each<[string, MessageInitShape<typeof HelloSchema>, RegExp]>([
   ["labels", { labels: { "a b": "x" } }, /^hello\.labels: /],
   ["agent_key", { agentKey: "short" }, /^hello\.agent_key: /],
 ])(
-  "a hello with a bad %s ends with the field and the reason, not with OK",
+  "a Hello with a bad %s ends with the field and the reason, not with OK",
   async (_, hello, why) => {
     const { heard, end } = await say(hello);
     expect(end.code).toBe(status.INVALID_ARGUMENT);
@@ -75,7 +75,7 @@ test("a name that another agent has ends with PERMISSION_DENIED", async () => {
   first.cancel();
 });
 
-test("an agent hears the reason before its link ends", async () => {
+test("an agent receives the reason before its link ends", async () => {
   const heard: string[] = [];
   await new Promise<void>((over) => {
     const link = createGrpcConnect(server.address)({

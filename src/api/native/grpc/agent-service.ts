@@ -5,7 +5,7 @@ import { defineService, type GrpcService } from "../../grpc/service.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
 import type { Traffic } from "../../grpc/traffic.ts";
 
-/** The wire of Busbar's own agents: each stream is a session. */
+/** The service of Busbar's own agents: each stream is a session. */
 export const agentService = (
   sessions: AgentSessions,
   logger: Logger,

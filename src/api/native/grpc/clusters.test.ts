@@ -1,15 +1,10 @@
-import type { Client } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Busbar } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../limits.ts";
-import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
-import { createHttpServer, type HttpServer } from "../http/http-server.ts";
-import { busbarService } from "./service.ts";
-import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createFakeOperations } from "../testing/fake-operations.ts";
-import { call, connect, failure } from "../../grpc/testing/grpc-client.ts";
-import { type Http, httpClient } from "../testing/http-client.ts";
+import { call, failure } from "../../grpc/testing/grpc-client.ts";
+import { serveNativeDoors } from "../testing/native-doors.ts";
 import { aSatisfied } from "../testing/view-builders.ts";
 
 const large = "x".repeat(limits.messageBytesMax + 1);
@@ -26,25 +21,9 @@ const operations = createFakeOperations({
     JSON.stringify({ graph: { directed: true, nodes: { [large]: aVertex }, edges: [] } }),
 });
 const aVertex = { label: "x", metadata: { type: "io" } };
-let grpc: GrpcServer;
-let client: Client;
-let rest: HttpServer;
-let http: Http;
-
-beforeAll(async () => {
-  const services = [busbarService(operations, silentLogger)];
-  grpc = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
-  client = connect(grpc.address, {
-    "grpc.max_receive_message_length": limits.documentBytesMax,
-    "grpc.max_send_message_length": -1,
-  });
-  const options = { operations, logger: silentLogger, version: "1.2.3" };
-  rest = await createHttpServer({ ...options, address: "127.0.0.1:0" });
-  http = httpClient(rest.address);
-});
-afterAll(async () => {
-  client.close();
-  await Promise.all([grpc.close(), rest.close()]);
+const { client, http } = await serveNativeDoors(operations, {
+  "grpc.max_receive_message_length": limits.documentBytesMax,
+  "grpc.max_send_message_length": -1,
 });
 
 const { method } = Busbar;
@@ -155,7 +134,7 @@ describe("over gRPC", () => {
     ]);
   });
 
-  test("tasks that are offered are listed, taken and told of", async () => {
+  test("offered tasks are listed, accepted and reported", async () => {
     const offered = await call(client, method.listOfferedTasks, { cluster: "local" });
     expect(last()?.args).toEqual(["local", undefined]);
     expect(offered).toMatchObject({
@@ -184,7 +163,7 @@ describe("over gRPC", () => {
     ]);
   });
 
-  test("satisfy takes a jobspec or a request, and a selection", async () => {
+  test("satisfy accepts a jobspec or a request, and a selection", async () => {
     const plain = await call(client, method.satisfy, { ask: { case: "jobspec", value: "text" } });
     expect(last()?.args).toEqual([
       { ask: { kind: "jobspec", jobspec: "text" }, selection: undefined },
@@ -260,7 +239,7 @@ describe("over gRPC", () => {
 describe("over REST", () => {
   const graph = { graph: { nodes: { "0": {} } } };
 
-  test("tasks that are offered are listed, taken and told of", async () => {
+  test("offered tasks are listed, accepted and reported", async () => {
     const path = "/v1/clusters/local";
     expect((await http.get(`${path}/offered?max=3`)).json).toMatchObject({
       tasks: [{ id: "17", attempt: 1, spec: { name: "sleep" }, offeredAtMs: 5 }],
@@ -299,7 +278,7 @@ describe("over REST", () => {
     expect((await http.get("/v1/clusters/blue")).error?.code).toBe("not_found");
   });
 
-  test("subsystems are put, shown and deleted, whatever they are called", async () => {
+  test("subsystems are put, shown and deleted, under any name", async () => {
     const path = "/v1/clusters/local/subsystems/os%2F%20gr%C3%B6%C3%9Fe";
     const named = { cluster: "local", name: "os/ größe" };
     const put = await http.send("PUT", path, graph);
@@ -342,7 +321,7 @@ describe("over REST", () => {
     expect(last()?.args).toEqual([{ cluster: "local", values: {}, counters }]);
   });
 
-  test("satisfy answers with what Operations says", async () => {
+  test("satisfy returns the answer of Operations", async () => {
     const plain = await http.send("POST", "/v1/satisfy", { jobspec: "text" });
     expect(plain.json).toEqual(JSON.parse(JSON.stringify(aSatisfied())));
     expect(last()?.args).toEqual([{ ask: { kind: "jobspec", jobspec: "text" } }]);
@@ -365,7 +344,7 @@ describe("over REST", () => {
     ["POST", "/v1/satisfy", { jobspec: "a", selection: { stratgy: "a" } }, /strategy/],
   ];
   for (const [verb, path, body, message] of wrong) {
-    test(`${verb} ${path} refuses ${JSON.stringify(body)}`, async () => {
+    test(`${verb} ${path} rejects ${JSON.stringify(body)}`, async () => {
       const { status: code, error } = await http.send(verb, path, body);
       expect([code, error?.code]).toEqual([400, "invalid_argument"]);
       expect(error?.message).toMatch(message);

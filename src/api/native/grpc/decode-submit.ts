@@ -8,10 +8,9 @@ import { fromSubmission } from "./translate.ts";
 import { Unusual, unusual, WireReader } from "../../grpc/calls/wire-reader.ts";
 
 /**
- * Reads the jobs of a SubmitJobsRequest one by one, straight into what operations take: the
- * generated decoder makes three objects for each job and holds those of all jobs at once, which
- * costs more than all that is done with them. It still has the last word: a request with anything
- * that clients do not usually write is given to it as a whole.
+ * Decodes the jobs of a SubmitJobsRequest one by one, directly into the input of operations: the generated decoder makes three objects for
+ * each job and holds those of all jobs at once, which costs more than the submission itself. The generated decoder is still authoritative:
+ * a request with any encoding that clients do not usually write goes to it as a whole.
  */
 export function decodeSubmissions(bytes: Uint8Array): {
   readonly jobs: Submissions;
@@ -65,7 +64,7 @@ function* readRest(
   length: number,
 ): Generator<SubmissionInput, void> {
   const { jobs } = decodeGenerated(bytes);
-  // It lets a field reach beyond the end of its message, and then finds others where we did not.
+  // The generated decoder lets a field reach beyond the end of its message, and then finds other fields than this one.
   if (jobs.length !== length) throw undecodable(SubmitJobsRequestSchema);
   for (const [at, job] of jobs.entries()) if (at >= from) yield fromSubmission(job, at);
 }
@@ -77,7 +76,7 @@ const SPECS = new MessageDecoder(JobSpecSchema);
 
 class SubmissionReader {
   readonly #wire: WireReader;
-  /** Arguments of the job before: most are the same. */
+  /** The arguments of the previous job: most are equal. */
   #argvBefore: readonly string[] = [];
   readonly #argv: string[] = [];
 
@@ -85,7 +84,7 @@ class SubmissionReader {
     this.#wire = new WireReader(bytes);
   }
 
-  /** Undefined when there is something that only the generated decoder knows. */
+  /** Undefined when only the generated decoder can read it. */
   next(): SubmissionInput | undefined {
     try {
       this.#wire.number(); // its tag is known: they were counted

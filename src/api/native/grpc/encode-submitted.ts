@@ -5,15 +5,15 @@ import { message, wide } from "../../grpc/calls/wire-message.ts";
 
 type Answer = Awaited<ReturnType<Operations["submitJobs"]>>;
 
-// Tags of busbar.proto: a field's number and how it is written.
+// Tags of busbar.proto: a field's number and its wire type.
 const JOB = 0x0a;
 const ID = 0x0a;
 const EXISTED = 0x10;
 const WARNING = 0x1a;
 
 /**
- * A SubmitJobsResponse as bytes. A message object for each job would cost more than submitting it;
- * the generated encoder writes what stands once.
+ * A SubmitJobsResponse as bytes. A message object for each job would cost more than submitting it; the generated encoder writes the parts
+ * that occur once.
  */
 export function encodeSubmitted({ jobs, revision }: Answer): Buffer {
   const writer = new JobWriter(jobs);
@@ -28,7 +28,7 @@ export function encodeSubmitted({ jobs, revision }: Answer): Buffer {
 class JobWriter {
   #bytes: Buffer;
   #at = 0;
-  /** The last warning, which most of them repeat. */
+  /** The last warning, which most jobs repeat. */
   #warning: string | undefined;
   #warningBytes: Uint8Array | undefined;
 
@@ -43,7 +43,7 @@ class JobWriter {
     }
     const said = this.#warningBytes;
     const warningLength = said === undefined ? 0 : 1 + lengthOf(said.length) + said.length;
-    // An id is made of digits: as many bytes as characters, and few.
+    // An id consists of digits: as many bytes as characters, and few.
     const length = 2 + id.length + (existed ? 2 : 0) + warningLength;
     this.#reserve(6 + length);
     this.#byte(JOB);

@@ -11,7 +11,7 @@ import { createHttpServer, type HttpServer } from "../http/http-server.ts";
 import { busbarService } from "./service.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 
-// Words that every object knows, as names of all kinds, in by one door and out by both.
+// Names that every JavaScript object has, used as names of all kinds, sent by one door and read by both.
 const WORDS = ["constructor", "toString", "hasOwnProperty", "valueOf"];
 
 let plane: TestPlane;
@@ -74,7 +74,7 @@ for (const word of WORDS) {
     expect((await http.get(`/v1/clusters/${word}`)).json).toMatchObject({ name: word, nodes: 1 });
   });
 
-  test(`${word} as a resource is refused by name, or shown as an amount`, async () => {
+  test(`${word} as a resource is rejected by name, or shown as an amount`, async () => {
     const agent = new FakeAgent(plane);
     agent.hello("n1", { capacity: { cpu: 1_000, [word]: 5 } });
     await eventually(() => agent.told.length > 0, { what: "an answer" });
@@ -111,14 +111,14 @@ for (const word of WORDS) {
     expect(graph).toMatchObject(graphOf(word));
   });
 
-  test(`${word} leaves the metrics numbers`, async () => {
+  test(`${word} leaves the metrics numeric`, async () => {
     await http.send("POST", "/v1/jobs", spec(word));
     const { text } = await http.get("/metrics");
     expect(text).not.toMatch(/NaN|undefined|null/);
   });
 }
 
-test.each(["labels", "env"])("__proto__ in %s of a job is refused, not lost", async (field) => {
+test.each(["labels", "env"])("__proto__ in %s of a job is rejected, not lost", async (field) => {
   const texts = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
   const body = `{"command":["true"],"${field}":{"__proto__":"x"}}`;
   expect((await http.send("POST", "/v1/jobs", body)).status).toBe(400);

@@ -9,8 +9,8 @@ const REVISION = WatchEventSchema.field.revision.number;
 const BATCH = WatchEventSchema.field.batch.number;
 
 /**
- * The events of some frames as one message. Messages are compressed one by one, and alone an event is
- * too small for that. Frames that are larger than a block stay as they are: a message has a limit.
+ * The events of some frames as one message. Messages are compressed one by one, and a single event is too small for that. Frames larger
+ * than a block stay unchanged: a message has a limit.
  */
 export function batchFrames(frames: Buffer, revision: number): Buffer {
   if (frames.length > limits.watchPackBytesMax) return frames;
@@ -26,7 +26,7 @@ export function batchFrames(frames: Buffer, revision: number): Buffer {
   return frameMessage(whole.finish());
 }
 
-/** The same frames, those of more than an ordinary event compressed. */
+/** The same frames; those larger than an ordinary event are compressed. */
 export function gzipFrames(frames: Buffer): Buffer {
   if (frames.length < limits.watchPackBytesMin) return frames;
   const parts: Buffer[] = [];
@@ -39,7 +39,7 @@ export function gzipFrames(frames: Buffer): Buffer {
   return isSmaller ? Buffer.concat(parts) : frames;
 }
 
-/** Undefined: it would gain nothing, or keep this thread for too long. */
+/** Undefined: compression would gain nothing, or occupy this thread for too long. */
 function gzipMessage(message: Buffer): Buffer | undefined {
   if (message.length < limits.watchPackBytesMin || message.length > limits.watchPackBytesMax) {
     return undefined;

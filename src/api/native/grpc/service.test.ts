@@ -169,9 +169,9 @@ test("outputs and watches are streams", async () => {
   ]);
 });
 
-test("a change names the revision that it is made for", async () => {
+test("a change names the expected revision", async () => {
   const request = { name: "n1", ifRevision: 7n };
-  await call(client, method.undrainNode, request).catch(() => undefined); // it may be gone
+  await call(client, method.undrainNode, request).catch(() => undefined); // the row may be removed
   expect(operations.last()).toMatchObject({ name: "undrainNode", args: ["n1", { ifRevision: 7 }] });
 });
 
@@ -216,7 +216,7 @@ test("every method of the service was called by these tests", () => {
   expect(uncalled.map(({ name }) => name)).toEqual(elsewhere);
 });
 
-test("explanations arrive, and every refusal keeps its code, words and field", async () => {
+test("explanations arrive, and every error keeps its code, message and field", async () => {
   const codes = {
     invalid_argument: status.INVALID_ARGUMENT,
     not_found: status.NOT_FOUND,
@@ -239,13 +239,13 @@ test("explanations arrive, and every refusal keeps its code, words and field", a
   expect(error).toMatchObject({ code: status.INTERNAL, details: "internal error" });
 });
 
-test("a refused stream ends with the refusal", async () => {
+test("a rejected stream ends with the error", async () => {
   const request = { taskId: "nope" };
   const error = await failure(collect(stream(client, method.readOutput, request)));
   expect(error).toMatchObject({ code: status.NOT_FOUND, details: "job: there is no job nope" });
 });
 
-test("bytes that are no message are refused by the message's name, and never crash", async () => {
+test("invalid bytes are rejected with the name of the message, and never crash", async () => {
   const bad = await failure(callRaw(client, pathOf(method.submitJobs), Buffer.from([0x0a, 0xff])));
   expect(bad).toMatchObject({
     code: status.INVALID_ARGUMENT,
@@ -266,14 +266,14 @@ test("bytes that are no message are refused by the message's name, and never cra
       );
       expect(code).toBeTypeOf("number");
       expect([status.UNKNOWN, status.UNAVAILABLE, status.CANCELLED]).not.toContain(code);
-      // The fake explains nothing; every other method must know better than "internal".
+      // The fake explains nothing; every other method must return another code than "internal".
       if (each !== method.explainJob) expect(code).not.toBe(status.INTERNAL);
     }),
     { numRuns: 400 },
   );
 });
 
-test("requests and answers that are too large say so", async () => {
+test("errors report requests and answers that are too large", async () => {
   const script = "x".repeat(limits.messageBytesMax + 1);
   const sent = await failure(call(client, method.submitJobs, { jobs: [{ spec: { script } }] }));
   expect(sent.code).toBe(status.RESOURCE_EXHAUSTED);
@@ -287,7 +287,7 @@ test("requests and answers that are too large say so", async () => {
   await other.close();
 });
 
-/** A request that was right until one of its bytes was changed. */
+/** A valid request with one changed byte. */
 const damagedRequest = fc.tuple(fc.nat(), fc.nat({ max: 255 })).map(([at, value]) => {
   const spec = { command: ["a", "b"], env: { A: "b" }, retries: { max: 3 }, timeLimitMs: 5n };
   const bytes = toBinary(

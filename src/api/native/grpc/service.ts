@@ -20,7 +20,7 @@ import type { Traffic } from "../../grpc/traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
-import * as handed from "./translate-accepted.ts";
+import * as accepted from "./translate-accepted.ts";
 import * as jobs from "./translate-jobs.ts";
 import * as services from "./services/translate-services.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
@@ -133,11 +133,11 @@ export const busbarService = (
       setClusterState: async (request, call) =>
         clusters.toCluster(await by(call).setClusterState(clusters.fromSetState(request))),
       listOfferedTasks: async ({ cluster, max }, call) =>
-        handed.toOffered(await by(call).listOffered(cluster, max)),
+        accepted.toOffered(await by(call).listOffered(cluster, max)),
       acceptTasks: async ({ cluster, ids }, call) =>
-        handed.toAccepted(await by(call).acceptTasks(cluster, ids)),
+        accepted.toAccepted(await by(call).acceptTasks(cluster, ids)),
       reportTasks: async ({ cluster, reports }, call) =>
-        handed.toReported(await by(call).reportTasks(cluster, reports.map(handed.fromReport))),
+        accepted.toReported(await by(call).reportTasks(cluster, reports.map(accepted.fromReport))),
       rotateClusterCredentials: async (request, call) =>
         clusters.toRotated(
           await by(call).rotateCredentials(request.cluster, clusters.fromRotate(request)),

@@ -22,7 +22,7 @@ import { runs } from "../../../testing/runs.ts";
 
 // Compares the handwritten codec with the one generated from the proto.
 
-/** What sends a request to the generated decoder must be rare, or nothing else would be tried. */
+/** Requests for the generated decoder must be rare, or nothing else would be tested. */
 const rarely = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: rare });
 
@@ -39,7 +39,7 @@ const safe = fc.bigInt(0n, 2n ** 53n - 1n); // the translation rejects larger on
 const int64 = rarely(safe, fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n));
 const texts = fc.dictionary(some, some, { maxKeys: 3 });
 
-/** Any part of a spec: the fields that are there, in the order of their numbers. */
+/** Any part of a spec: the present fields, in the order of their numbers. */
 const specPart = fc.record(
   {
     name: some,
@@ -98,7 +98,7 @@ function varint(value: number): Buffer {
 const specBytes: fc.Arbitrary<Uint8Array> = specPart.map((part) =>
   toBinary(JobSpecSchema, create(JobSpecSchema, part)),
 );
-/** A field that the proto does not have, of each way to write one. */
+/** A field that the proto does not have, with each wire type. */
 const unknown: fc.Arbitrary<Uint8Array> = fc.constantFrom(
   delimited(99, Buffer.from("new")),
   Buffer.concat([varint(98 * 8), varint(300)]),
@@ -108,7 +108,7 @@ const unknown: fc.Arbitrary<Uint8Array> = fc.constantFrom(
 const pieces = (piece: fc.Arbitrary<Uint8Array>, maxLength: number): fc.Arbitrary<Buffer> =>
   fc.array(piece, { maxLength }).map((parts) => Buffer.concat(parts));
 
-// Bytes put together are messages merged: fields in any order, repeated, and messages in parts.
+// Concatenated bytes are merged messages: fields in any order, repeated, and messages in parts.
 const spec = pieces(rarely(specBytes, unknown), 3).map((bytes) => delimited(1, bytes));
 const key = some.map((bytes) => delimited(2, Buffer.from(bytes)));
 const submission = rarely(
@@ -141,7 +141,7 @@ const outcome = (read: () => SubmissionInput[]): SubmissionInput[] | string => {
   }
 };
 
-test("a request is read as the generated decoder reads it, with all that protobuf allows", () => {
+test("a request decodes as with the generated decoder, with everything that protobuf allows", () => {
   fc.assert(
     fc.property(request, (bytes) => {
       const wanted = outcome(() => generated(bytes));
@@ -153,7 +153,7 @@ test("a request is read as the generated decoder reads it, with all that protobu
   );
 });
 
-test("damaged bytes are refused, or read as the generated decoder reads them", () => {
+test("damaged bytes are rejected, or decode as with the generated decoder", () => {
   const damage = fc.record({ at: fc.nat(), xor: fc.nat(255), cut: fc.nat(400) });
   fc.assert(
     fc.property(request, damage, (bytes, { at, xor, cut }) => {
@@ -166,7 +166,7 @@ test("damaged bytes are refused, or read as the generated decoder reads them", (
   );
 });
 
-test("a usual request is read by hand, one job at a time", () => {
+test("a usual request is decoded by hand, one job at a time", () => {
   const jobs = [1, 2].map((at) => ({ spec: { command: ["/bin/true", `--part=${at}`] } }));
   const bytes = toBinary(SubmitJobsRequestSchema, create(SubmitJobsRequestSchema, { jobs }));
   const { jobs: read, allowUnsatisfiable } = decodeSubmissions(bytes);
@@ -188,7 +188,7 @@ const odd: Record<string, Buffer> = {
 };
 
 for (const [name, bytes] of Object.entries(odd)) {
-  test(`${name} is read as the generated decoder reads it`, () => {
+  test(`${name} decodes as with the generated decoder`, () => {
     const jobs = Buffer.concat([delimited(1, specOf(command("x"))), delimited(1, bytes)]);
     expect(outcome(() => byHand(jobs))).toEqual(
       outcome(() => {
@@ -202,7 +202,7 @@ for (const [name, bytes] of Object.entries(odd)) {
   });
 }
 
-test("a field that reaches beyond its message is refused, although the generated decoder takes it", () => {
+test("a field that reaches beyond its message is rejected, although the generated decoder accepts it", () => {
   const next = delimited(1, specOf(command("next")));
   const overlong = Buffer.concat([varint(4 * 8 + 2), varint(1 + next.length), Buffer.from("s")]);
   const jobs = Buffer.concat([delimited(1, specOf(overlong)), next]);
@@ -219,7 +219,7 @@ const job: fc.Arbitrary<SubmittedView> = fc.record(
   { requiredKeys: ["id", "existed"] },
 );
 
-test("an answer is written as the generated encoder writes it", () => {
+test("an answer is encoded as by the generated encoder", () => {
   fc.assert(
     fc.property(fc.array(job), fc.nat(), (jobs, revision) => {
       const wanted = message(SubmitJobsResponseSchema, {
@@ -235,7 +235,7 @@ test("an answer is written as the generated encoder writes it", () => {
   );
 });
 
-test("other allowed fields beside the jobs are read too", () => {
+test("other allowed fields beside the jobs are decoded too", () => {
   const jobs = [{ spec: { command: ["a"] } }];
   const wire = create(SubmitJobsRequestSchema, { jobs, allowUnsatisfiable: true });
   const read = decodeSubmissions(toBinary(SubmitJobsRequestSchema, wire));
@@ -243,7 +243,7 @@ test("other allowed fields beside the jobs are read too", () => {
   expect([...read.jobs].map(({ spec }) => spec.command)).toEqual([["a"]]);
 });
 
-test("jobs without a spec are named by their place", () => {
+test("the error about a job without a spec names its position", () => {
   const jobs = [create(JobSubmissionSchema, { spec: { command: ["a"] } }), {}];
   const bytes = toBinary(SubmitJobsRequestSchema, create(SubmitJobsRequestSchema, { jobs }));
   expect(() => byHand(bytes)).toThrow("jobs[1].spec");

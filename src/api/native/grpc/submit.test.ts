@@ -1,41 +1,20 @@
-import type { Client } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import { Busbar } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../limits.ts";
-import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
-import { createHttpServer, type HttpServer } from "../http/http-server.ts";
-import { busbarService } from "./service.ts";
-import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createFakeOperations } from "../testing/fake-operations.ts";
-import { call, connect, failure } from "../../grpc/testing/grpc-client.ts";
-import { type Http, httpClient } from "../testing/http-client.ts";
+import { call, failure } from "../../grpc/testing/grpc-client.ts";
+import { serveNativeDoors } from "../testing/native-doors.ts";
 
 const operations = createFakeOperations();
-let grpc: GrpcServer;
-let client: Client;
-let rest: HttpServer;
-let http: Http;
-
-beforeAll(async () => {
-  const services = [busbarService(operations, silentLogger)];
-  grpc = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
-  client = connect(grpc.address);
-  const options = { operations, logger: silentLogger, version: "1.2.3" };
-  rest = await createHttpServer({ ...options, address: "127.0.0.1:0" });
-  http = httpClient(rest.address);
-});
-afterAll(async () => {
-  client.close();
-  await Promise.all([grpc.close(), rest.close()]);
-});
+const { client, http } = await serveNativeDoors(operations);
 
 const { method } = Busbar;
 const request = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
 const lastArgs = () => operations.last()?.args;
 
 describe("over gRPC", () => {
-  test("a job may ask for parts of a graph, and how a cluster is chosen", async () => {
+  test("a job may request parts of a graph, and the choice of a cluster", async () => {
     const select = {
       strategy: "cheapest",
       options: '{"key":"price"}',
@@ -55,7 +34,7 @@ describe("over gRPC", () => {
     ).toMatchObject({ details: expect.stringContaining("jobs[0].request: is not JSON") as string });
   });
 
-  test("a jobspec is submitted with what holds for all of its jobs, and nothing that was not said", async () => {
+  test("a jobspec is submitted with the terms for all of its jobs, and no others", async () => {
     const answer = await call(client, method.submitJobspec, {
       jobspec: "text",
       group: "g",
@@ -74,7 +53,7 @@ describe("over gRPC", () => {
     });
   });
 
-  test("jobs and jobspecs are tried", async () => {
+  test("jobs and jobspecs can be tried", async () => {
     const jobs = { jobs: [{ spec: { name: "x", command: ["a"] } }] };
     const tried = await call(client, method.tryJobs, { ask: { case: "jobs", value: jobs } });
     expect(tried.jobs).toMatchObject([
@@ -99,7 +78,7 @@ describe("over gRPC", () => {
 });
 
 describe("over REST", () => {
-  test("a job may ask for parts of a graph, and be allowed though nothing could run it", async () => {
+  test("a job may request parts of a graph, and be accepted though it is unsatisfiable", async () => {
     const body = { command: ["a"], request, select: { strategy: "first" } };
     const { status } = await http.send("POST", "/v1/jobs?allowUnsatisfiable=true", body);
     expect(status).toBe(201);
@@ -109,7 +88,7 @@ describe("over REST", () => {
     ]);
   });
 
-  test("jobspecs are submitted and tried", async () => {
+  test("jobspecs can be submitted and tried", async () => {
     const body = { jobspec: "text", group: "g", placement: { cluster: "blue" } };
     const created = await http.send("POST", "/v1/jobspecs", body);
     expect(created).toMatchObject({ status: 201, json: { jobs: [{ id: "7", name: "g text" }] } });
@@ -137,7 +116,7 @@ describe("over REST", () => {
     expect(lastArgs()?.[0]).toMatchObject({ ask: { jobspec: parseJobspec(small) } });
   });
 
-  test("one job or many are tried", async () => {
+  test("one job or many can be tried", async () => {
     const one = await http.send("POST", "/v1/jobs/try", { name: "x", command: ["a"] });
     expect(one).toMatchObject({ status: 200, json: { jobs: [{ name: "x", possible: true }] } });
     const many = await http.send("POST", "/v1/jobs/try", { jobs: [{ name: "y", command: ["a"] }] });

@@ -11,7 +11,7 @@ import { toJobSpec } from "./translate-jobs.ts";
 import { toOptional } from "./translate.ts";
 import { message, wide } from "../../grpc/calls/wire-message.ts";
 
-// Requests of pull clusters about tasks, and their answers, from and to messages of the wire.
+// Converts requests of pull clusters about tasks, and their answers, from and to messages of the wire.
 
 type Answer<Name extends "listOffered" | "acceptTasks" | "reportTasks"> = Awaited<
   ReturnType<Operations[Name]>

@@ -32,7 +32,7 @@ import { fromCondition } from "./translate.ts";
 import { fromJson, fromValues, toValue } from "./translate-values.ts";
 import { message, wide } from "../../grpc/calls/wire-message.ts";
 
-// Requests and answers about clusters, from and to messages of the wire.
+// Converts requests and answers about clusters from and to messages of the wire.
 
 interface At {
   readonly revision: number;
@@ -46,7 +46,7 @@ export const fromRegisterCluster = (request: asked.RegisterClusterRequest): Clus
   ...fromCondition(request),
 });
 
-/** Neither: both. */
+/** Neither flag means both. */
 export const fromRotate = ({ secret, token }: Rotated): Rotated => ({
   secret: secret || !token,
   token: token || !secret,
@@ -89,7 +89,7 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
   };
 }
 
-/** In a watch a cluster comes without what follows from its nodes, tasks and graph. */
+/** In a watch a cluster lacks the fields that follow from its nodes, tasks and graph. */
 export const toCluster = (
   view: views.ClusterRowView & Partial<views.ClusterView>,
   issued?: views.IssuedCredentialsView,

@@ -22,7 +22,7 @@ import { toService } from "./services/translate-services.ts";
 import { toCounts, toJob, toTask, toUsage } from "./translate-jobs.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
-// What Operations answers about nodes, groups and everything, to messages of the wire.
+// Converts answers of Operations about nodes, groups and totals to messages of the wire.
 
 interface At {
   readonly revision: number;
@@ -75,7 +75,7 @@ const toPower = (view: PowerView): wire.Power =>
     edges: view.edges,
   });
 
-/** In a watch a group comes without what its tasks use. */
+/** In a watch a group lacks the usage of its tasks. */
 export const toGroup = (
   view: Omit<views.GroupView, "tasks" | "used"> & Partial<views.GroupView>,
 ): wire.Group =>

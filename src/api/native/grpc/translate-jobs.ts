@@ -30,8 +30,7 @@ import { stateOf } from "../state-names.ts";
 import { fromJson } from "../../../wire/read-json.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
-// What Operations answers about jobs and tasks, to messages of the wire. A field that does not apply
-// is absent.
+// Converts answers of Operations about jobs and tasks to messages of the wire. A field that does not apply is absent.
 
 type Answer<Name extends keyof Operations> = Operations[Name] extends (
   ...args: never

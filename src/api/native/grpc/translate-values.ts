@@ -1,3 +1,5 @@
+import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { limits } from "../../../limits.ts";
 import type { StateValue } from "../../../core/graph/cluster-state.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import type * as wire from "../../../gen/busbar/v1/cluster_pb.ts";
@@ -10,7 +12,7 @@ import { message } from "../../grpc/calls/wire-message.ts";
 
 export function fromJson(text: string, field: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseShallowJson(text, limits.jsonDepthMax);
   } catch (cause) {
     throw unprocessable(
       field,
@@ -48,7 +50,7 @@ export function fromSelect(
   return toJson(SelectionSchema, selection);
 }
 
-/** What its JSON would hide: a text that is none, and a value that is not there. */
+/** Cases that its JSON would hide: an invalid text, and an absent value. */
 export function checkSelect({ options, parameters }: wire.Selection, field: string): void {
   if (options !== undefined) fromJson(options, `${field}.options`);
   fromValues(parameters, `${field}.parameters`);

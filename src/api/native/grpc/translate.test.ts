@@ -51,7 +51,7 @@ import {
   toTried,
 } from "./translate-jobs.ts";
 
-/** What is left of a value when zero values are absent ones, which is all that proto3 can tell. */
+/** A value without its zero values, which proto3 cannot distinguish from absent ones. */
 function essence(value: unknown, key = ""): unknown {
   if (typeof value === "bigint") return essence(Number(value), key);
   if (Array.isArray(value))
@@ -69,11 +69,11 @@ function essence(value: unknown, key = ""): unknown {
 const isMap = (key: string): boolean =>
   ["labels", "env", "resources", "capacity", "used", "vertices", "parameters"].includes(key);
 
-/** The message's states as words, and through bytes, as a client would see it. */
+/** The message's states as words, and through bytes, as a client receives it. */
 function seen<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): unknown {
   const read = fromBinary(schema, toBinary(schema, message)) as Record<string, unknown>;
   const { facts, ...others } = read;
-  // A text, because it is as free in its form as machines are.
+  // A text, because machines' facts have free form.
   if (typeof facts === "string") {
     return essence({ ...others, facts: JSON.parse(facts) as unknown });
   }
@@ -88,59 +88,59 @@ const check = <View>(views: fc.Arbitrary<View>, see: (view: View) => unknown): v
     }),
   );
 
-test("nothing of a job is lost on the wire", () =>
+test("a job loses nothing on the wire", () =>
   check(arbitrary.jobs, (view) => {
     const read = fromBinary(JobSchema, toBinary(JobSchema, toJob(view)));
-    const spec = read.spec && from.fromJobSpec(read.spec, "spec"); // JSON inside it is read there
+    const spec = read.spec && from.fromJobSpec(read.spec, "spec"); // the JSON inside it is parsed there
     return essence({ ...read, spec, state: fromTaskState(read.state, "state") });
   }));
-test("nothing of a trial is lost on the wire", () =>
+test("a trial loses nothing on the wire", () =>
   check(tried, (view) => {
     const answer = toTried({ jobs: [view], revision: 1 });
     const bytes = toBinary(TryJobsResponseSchema, answer);
     const [read = create(TriedJobSchema)] = fromBinary(TryJobsResponseSchema, bytes).jobs;
     return essence(read);
   }));
-test("nothing of a task is lost on the wire", () =>
+test("a task loses nothing on the wire", () =>
   check(arbitrary.tasks, (view) => seen(TaskSchema, toTask(view))));
-test("nothing of a node is lost on the wire", () =>
+test("a node loses nothing on the wire", () =>
   check(arbitrary.nodes, (view) => seen(NodeSchema, toNode(view))));
-test("nothing of a cluster is lost on the wire", () =>
+test("a cluster loses nothing on the wire", () =>
   check(arbitrary.clusters, (view) => {
     const read = fromBinary(ClusterSchema, toBinary(ClusterSchema, toCluster(view)));
-    // A value that is 0, empty or false is a value, told by which of three it is.
+    // A value that is 0, empty or false is a value; its case shows which of the three.
     expect(read.state.map(({ value }) => value?.value.value)).toEqual(
       view.state.map(({ value }) => value),
     );
     const state = read.state.map((entry, at) => ({ ...entry, value: view.state[at]?.value }));
     return essence({ ...read, state });
   }));
-test("nothing of what clusters could run is lost on the wire", () =>
+test("an answer of satisfy loses nothing on the wire", () =>
   check(satisfied, (view) => seen(SatisfyResponseSchema, toSatisfied(view))));
-test("nothing of a group is lost on the wire", () =>
+test("a group loses nothing on the wire", () =>
   check(arbitrary.groups, (view) => seen(GroupSchema, toGroup(view))));
-test("nothing of an explanation is lost on the wire", () =>
+test("an explanation loses nothing on the wire", () =>
   check(explanations, (view) => seen(ExplanationSchema, toExplanation(view))));
-test("nothing of the statistics is lost on the wire", () =>
+test("statistics lose nothing on the wire", () =>
   check(arbitrary.stats, (view) => seen(StatsSchema, toStats(view))));
-test("nothing of the counts is lost on the wire", () =>
+test("counts lose nothing on the wire", () =>
   check(arbitrary.countings, (view) => seen(CountJobsResponseSchema, toCountsAnswer(view))));
 
-test("a spec that went out comes back the same", () => {
+test("a spec that was sent comes back the same", () => {
   check(arbitrary.specs, (view) => {
     const bytes = toBinary(JobSpecSchema, toJobSpec(view));
     return essence(from.fromJobSpec(fromBinary(JobSpecSchema, bytes), "jobs[0]"));
   });
 });
 
-test("every state has one number, and comes back from it", () => {
+test("every state has one number, and converts back from it", () => {
   const numbers = Object.values(State).filter((state) => state !== State.UNSPECIFIED);
   expect(taskStateNames.map((name) => stateOf[name])).toEqual(numbers);
   for (const name of taskStateNames) expect(fromTaskState(stateOf[name], "state")).toBe(name);
   for (const name of jobStateNames) expect(fromJobState(stateOf[name], "state")).toBe(name);
 });
 
-test("absent fields are not given, and an absent spec is an error", () => {
+test("absent fields stay absent, and an absent spec is an error", () => {
   const spec = from.fromJobSpec(create(JobSpecSchema), "");
   expect(Object.values(spec).filter((value) => value !== undefined)).toEqual([]);
   expect(() => from.fromSubmission(create(JobSubmissionSchema), 3)).toThrow(
@@ -164,7 +164,7 @@ const wrong: readonly [string, () => unknown, string][] = [
   [
     "a state only tasks have",
     () => from.fromJobFilter(create(JobFilterSchema, { states: [State.PENDING, State.WAITING] })),
-    "filter.states[1]: only tasks are ever waiting",
+    "filter.states[1]: waiting",
   ],
   [
     "a state that does not exist",
@@ -188,7 +188,7 @@ const wrong: readonly [string, () => unknown, string][] = [
   ],
 ];
 for (const [name, translate, message] of wrong) {
-  test(`${name} is refused by its field`, () => expect(translate).toThrow(message));
+  test(`${name} is rejected by its field`, () => expect(translate).toThrow(message));
 }
 
 test("a group's limit of 0 is a value, an absent one is not", () => {
@@ -202,7 +202,7 @@ test("a group's limit of 0 is a value, an absent one is not", () => {
   });
 });
 
-test("kinds of a watch are those that are set", () => {
+test("kinds of a watch are the set ones", () => {
   const watch = create(WatchRequestSchema, { jobs: true, nodes: true, afterRevision: 9n });
   expect(from.fromWatch(watch)).toMatchObject({ kinds: ["job", "node"], afterRevision: 9 });
 });

@@ -38,7 +38,7 @@ import { toJson } from "../../../wire/write-json.ts";
 import { checkSelect, fromJson, fromSelect } from "./translate-values.ts";
 import { fromJobState, fromNodeState, fromTaskState } from "../state-names.ts";
 
-// Requests of the wire to what Operations takes: one hand-written map for every door of the native API.
+// Converts requests of the wire to the input of Operations: one handwritten mapping for every door of the native API.
 
 type GroupInput = Parameters<Operations["putGroup"]>[0];
 type NodeFilter = Parameters<Operations["listNodes"]>[0];
@@ -49,7 +49,7 @@ export function fromSubmission(wire: JobSubmission, at: number): SubmissionInput
   return { spec: fromJobSpec(wire.spec, field), idempotencyKey: wire.idempotencyKey };
 }
 
-/** The JSON of a spec is what operations take: names and types are the same, or this does not compile. */
+/** The JSON of a spec is the input of operations: names and types are the same, or this does not compile. */
 export function fromJobSpec(wire: JobSpec, field: string): JobSpecInput {
   if (wire.request !== undefined) fromJson(wire.request, `${field}.request`);
   if (wire.select !== undefined) checkSelect(wire.select, `${field}.select`);
@@ -121,7 +121,7 @@ export const fromNodeFilter = (wire: ListNodesRequest): NodeFilter => ({
   state: wire.state === undefined ? undefined : fromNodeState(wire.state, "state"),
 });
 
-/** What a change is to be made of. */
+/** The expected revision of a change. */
 export const fromCondition = ({
   ifRevision,
 }: {
@@ -186,14 +186,14 @@ function someOf<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>
   return undefined;
 }
 
-/** Numbers that JSON could not hold are refused before they become another. */
+/** Rejects numbers that JSON cannot represent exactly. */
 function checkNumbers(message: object, field: string): void {
   for (const [name, value] of Object.entries(message)) {
     if (typeof value === "bigint") toNumber(value, `${field}.${name}`);
   }
 }
 
-/** 64 bits of the wire as a number that loses nothing. */
+/** Converts 64 bits of the wire to a number without loss. */
 function toNumber(value: bigint, field: string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number)) throw invalid(field, `${value} is out of range`);

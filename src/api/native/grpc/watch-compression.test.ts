@@ -70,7 +70,7 @@ describe("server-sent events", () => {
     isOver: boolean;
   }
 
-  /** Reads as it comes; `plain` is what could be decoded up to now. */
+  /** Reads as data arrives; `plain` is the decoded part so far. */
   async function read(url: string, headers: Record<string, string> = {}): Promise<Read> {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const request = httpGet(url, { headers }, resolve).on("error", reject);
@@ -107,7 +107,7 @@ describe("server-sent events", () => {
     });
   }
 
-  test("each event can be decoded before the next one is made", async () => {
+  test("each event can be decoded before the next one exists", async () => {
     const { hub, url } = await serve();
     const reader = await read(`${url}/v1/watch`, gzip);
     await eventually(() => reader.plain.includes("event: sync"), { what: "the first event" });
@@ -123,7 +123,7 @@ describe("server-sent events", () => {
     }
   });
 
-  test("compressed, filtered and plain readers get the same events; the stream ends as gzip must", async () => {
+  test("compressed, filtered and plain readers get the same events; the stream ends as gzip requires", async () => {
     const { hub, url } = await serve();
     hub.publish(aCommit(1, manyJobs));
     const paths = ["/v1/watch?after=0", "/v1/watch?after=0&group=b", "/v1/watch?after=0&job=7"];
@@ -167,7 +167,7 @@ describe("server-sent events", () => {
     expect(gunzipSync(Buffer.concat(reader.wire)).toString()).toBe(reader.plain);
   });
 
-  test("an event that is too large to be compressed here comes as it is", async () => {
+  test("an event that is too large to be compressed here arrives uncompressed", async () => {
     const { hub, url } = await serve();
     const script = Array.from({ length: 60_000 }, (_, at) => String(at)).join(" ");
     const job = { ...aJob(1), closed: { kind: "cancelled", atMs: 5, by: "me", reason: script } };
@@ -182,9 +182,9 @@ describe("server-sent events", () => {
     expect(Buffer.concat(reader.wire).length).toBeGreaterThan(script.length);
   });
 
-  test("fetch decodes it as it comes", async () => {
+  test("fetch decodes it as it arrives", async () => {
     const { hub, url } = await serve();
-    const answer = await fetch(`${url}/v1/watch`); // asks for gzip by itself
+    const answer = await fetch(`${url}/v1/watch`); // fetch requests gzip by itself
     expect(answer.headers.get("content-encoding")).toBe("gzip");
     let text = "";
     const reading = (async () => {
@@ -215,7 +215,7 @@ describe("gRPC", () => {
     { name: "an encoding that nobody knows", batches: true, accepts: "snappy" },
   ];
 
-  test("all readers get the same events, whether they take batches, gzip, both or neither", async () => {
+  test("all readers get the same events, whether they accept batches, gzip, both or neither", async () => {
     const { hub, grpc } = await serve();
     const open = readers.map(({ batches, accepts }) => openFrames(grpc, { batches }, accepts));
     closers.push(() => open.forEach(({ close }) => close()));
@@ -250,7 +250,7 @@ describe("gRPC", () => {
     expect(revisionsOf(events[3]?.slice(0, 2) ?? [])).toEqual(["sync 0", "batch 1"]);
   });
 
-  test("one large event is compressed for every client that takes it", async () => {
+  test("one large event is compressed for every client that accepts it", async () => {
     const { hub, grpc } = await serve();
     const open = openFrames(grpc, { batches: false }, "gzip");
     closers.push(() => open.close());
@@ -264,7 +264,7 @@ describe("gRPC", () => {
     expect(open.bytes()).toBeLessThan(reason.length / 4);
   });
 
-  test("grpc-js decodes it, and learns where to resume", async () => {
+  test("grpc-js decodes it, and receives the revision to resume from", async () => {
     const { hub, grpc } = await serve();
     const client = connect(grpc);
     closers.push(() => client.close());
@@ -280,7 +280,7 @@ describe("gRPC", () => {
     expect((await ended).metadata.get("busbar-revision")).toEqual(["1"]);
   });
 
-  test("our own client asks for both, and its readers see events one by one", async () => {
+  test("our own client requests both, and its readers receive events one by one", async () => {
     const { hub, formats, grpc } = await serve();
     const client = createClient({ server: grpc });
     closers.push(() => client.close());

@@ -35,7 +35,7 @@ const gzipped = (name: string, from: WatchFormat): WatchFormat => ({
 const WATCH_FRAMES_GZIP = gzipped("grpc gzip", WATCH_FRAMES);
 const WATCH_BATCHES_GZIP = gzipped("grpc batches gzip", WATCH_BATCHES);
 
-/** What a client gets that takes batches, or messages compressed with gzip, or both. */
+/** The format for a client that accepts batches, or messages compressed with gzip, or both. */
 export function watchFormat(takes: {
   readonly batches: boolean;
   readonly gzip: boolean;

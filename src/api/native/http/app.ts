@@ -16,7 +16,7 @@ interface AppOptions extends GraphqlDoor {
   readonly names: OwnNames;
 }
 
-/** What the core checks by the same rules, for every door in the same words. */
+/** Rules that the core checks, with the same message for every door. */
 const VALUES: readonly string[] =
   "minimum maximum exclusiveMinimum multipleOf minLength maxLength pattern minItems minProperties maxProperties propertyNames prefixItems const oneOf anyOf allOf not dependentRequired".split(
     " ",
@@ -27,7 +27,7 @@ interface Validator {
   addKeyword(word: string): unknown;
 }
 
-/** Here only shapes are checked: types, names and what is missing. */
+/** Only shapes are checked here: types, names and missing fields. */
 function onlyShapes<Of extends Validator>(validator: Of): Of {
   for (const word of VALUES) {
     validator.removeKeyword(word);
@@ -53,11 +53,11 @@ export async function createApp(host: HttpHost, options: AppOptions): Promise<Ap
       },
       plugins: [onlyShapes],
     },
-    // A hook of ours does it, in our own words.
+    // Our own hook does this, with our own message.
     return503OnClosing: false,
     frameworkErrors: answerBadUrl,
   });
-  // Views are sent as they are; the schemas describe them and must not leave anything out.
+  // Views are sent unchanged; the schemas describe them and must not leave anything out.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   acceptJson(app, chargeMemory(app, host.memory));
   addHooks(app, host, options);

@@ -5,9 +5,9 @@ import { completeDocument } from "./document.ts";
 import { SubmitBody, SubmitBodyShown } from "./schemas/request-schemas.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 
-const DESCRIPTION = `Submit jobs, watch them, read what they print. Times are milliseconds since
-1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.
-A request that does not fit its schema is refused with 400; one that fits and cannot be followed with 422.`;
+const DESCRIPTION = `Submit jobs, watch them, read their output. Times are milliseconds since
+1970, durations milliseconds. Every error is JSON: \`{"error": {"code", "message", "field"}}\`.
+A request that does not match its schema gets 400; one that matches and still cannot be executed gets 422.`;
 
 const PAGE: DocsPage = {
   title: "Busbar",
@@ -37,7 +37,7 @@ export async function addDocs(app: App, version: string): Promise<void> {
     }),
   });
   app.addHook("onReady", async () => {
-    const { paths = {} } = app.swagger(); // from here on it stays the same
+    const { paths = {} } = app.swagger(); // constant from here on
     completeDocument(paths as Parameters<typeof completeDocument>[0]);
   });
   app.get("/v1/openapi.json", { schema: { hide: true } }, async () => app.swagger());

@@ -13,7 +13,7 @@ export interface Operation {
 
 type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
-/** What the schemas of routes cannot say: which bodies may be left out, examples, and what to ask next. */
+/** Additions that the schemas of routes cannot express: optional bodies, examples, and links to next requests. */
 export function completeDocument(paths: Paths): void {
   for (const operations of Object.values(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
@@ -24,7 +24,7 @@ export function completeDocument(paths: Paths): void {
   }
 }
 
-/** A body whose fields may all be left out may be left out; but PUT puts something (hooks.ts). */
+/** A body whose fields are all optional is optional itself; except with PUT, which always puts something (hooks.ts). */
 function markOptionalBody(method: string, { requestBody }: Operation): void {
   const schema = requestBody?.content["application/json"]?.schema;
   if (requestBody === undefined || schema === undefined || method === "put") return;

@@ -9,12 +9,12 @@ import type { App } from "./schemas/typebox-provider.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What its principal may ask for: routes have no other operations. */
+    /** The operations of its principal: routes have no other operations. */
     operations: Operations;
   }
 }
 
-/** What happens around every request. */
+/** Hooks around every request. */
 export function addHooks(
   app: App,
   { streams, traffic, operations, identify }: HttpHost,
@@ -36,7 +36,7 @@ export function addHooks(
     if (schema?.querystring) {
       request.query = coerceQuery(request.query as Record<string, unknown>, schema.querystring);
     }
-    // All fields of a body that may be left out can be left out together; but PUT puts something.
+    // A body whose fields are all optional is optional itself; except with PUT, which always puts something.
     const isOptional = schema?.body !== undefined && request.method !== "PUT";
     if (isOptional && request.body === undefined) request.body = {};
   });

@@ -143,7 +143,7 @@ test("every operation documents its purpose, parameters and answers", () => {
   }
 });
 
-test("every operation has a name of its own, and answers its errors as JSON", () => {
+test("every operation has a unique name, and documents its errors as JSON", () => {
   const names = operations().map(([, { operationId }]) => operationId);
   expect(new Set(names).size).toBe(ROUTES.length);
   for (const [name, { operationId, responses }] of operations()) {
@@ -154,7 +154,7 @@ test("every operation has a name of its own, and answers its errors as JSON", ()
   }
 });
 
-test("a body is required where the server refuses its absence", () => {
+test("a body is required where the server rejects its absence", () => {
   const optional = operations().filter(([, { requestBody }]) => requestBody?.required === false);
   expect(optional.map(([name]) => name).sort()).toEqual([
     "patch /v1/jobs/{id}",
@@ -170,7 +170,7 @@ test("a body is required where the server refuses its absence", () => {
   ]);
 });
 
-test("every reference leads somewhere, and every component is used", () => {
+test("every reference resolves, and every component is used", () => {
   const references = new Set(JSON.stringify(document).match(/"\$ref":"[^"]*"/g));
   const names = [...references].map(
     (each) => /^"\$ref":"#\/components\/schemas\/(\w+)"$/.exec(each)?.[1],
@@ -179,7 +179,7 @@ test("every reference leads somewhere, and every component is used", () => {
   expect(new Set(names)).toEqual(new Set(Object.keys(document.components.schemas)));
 });
 
-test("types are those of JSON Schema, and nothing of our tools shows", () => {
+test("types are those of JSON Schema, without traces of our tools", () => {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "examples" ? undefined : value,
   );

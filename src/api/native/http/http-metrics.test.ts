@@ -129,7 +129,7 @@ test("the reference has every metric, with its type and labels, and no other", a
   expect(documented.toSorted()).toEqual(shown.toSorted());
 });
 
-test("a server that is not ready still tells how its process is doing", async () => {
+test("a server that is not ready still shows the metrics of its process", async () => {
   isReady = false;
   const { status, text } = await http.get("/metrics");
   isReady = true;
@@ -139,7 +139,7 @@ test("a server that is not ready still tells how its process is doing", async ()
   expect(text).not.toMatch(/busbar_jobs/);
 });
 
-test("callers cannot make up methods to count", async () => {
+test("callers cannot invent methods to count", async () => {
   await http.get("/v1/some-path-1");
   await http.get("/v1/some-path-2");
   const { text } = await http.get("/metrics");
@@ -147,7 +147,7 @@ test("callers cannot make up methods to count", async () => {
   expect(text).toMatch(/method="GET unmatched",code="not_found"\} 2/);
 });
 
-test("values that are no numbers have names, and help is one line", () => {
+test("non-finite values have names, and help is one line", () => {
   const samples = [{ value: Number.NaN }, { value: Infinity }, { value: -Infinity }];
   const family = { name: "x", help: "a\nb\\c", type: "gauge", samples } as const;
   expect(formatMetrics([family, { ...family, name: "y", samples: [] }])).toBe(
@@ -155,7 +155,7 @@ test("values that are no numbers have names, and help is one line", () => {
   );
 });
 
-test("groups have series of their own, a bounded number: those that used the most", () => {
+test("groups have their own series, a bounded number: those with the highest usage", () => {
   const groups = Array.from({ length: limits.metricGroupsMax + 5 }, (_, at) =>
     aGroup({ name: `g${at}`, usage: { cpuMs: at * 1_000, wallMs: 500, majorFaults: 2 } }),
   );

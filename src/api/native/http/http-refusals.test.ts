@@ -255,11 +255,11 @@ const bad: readonly Bad[] = [
     message: /./,
   },
   {
-    name: "a method it does not take",
+    name: "a method it does not support",
     method: "DELETE",
     path: "/v1/jobs/1",
     status: 405,
-    message: /does not take DELETE, only GET, HEAD/,
+    message: /does not support DELETE, only GET, HEAD/,
   },
   {
     name: "a method nothing takes",
@@ -269,18 +269,18 @@ const bad: readonly Bad[] = [
     message: /only DELETE, PUT/,
   },
   {
-    name: "a method with a body, whose body is missing, that the path does not take",
+    name: "a method with a body, whose body is missing, that the path does not support",
     method: "QUERY",
     path: "/healthz",
     status: 405,
-    message: /\/healthz does not take QUERY, only GET, HEAD/,
+    message: /\/healthz does not support QUERY, only GET, HEAD/,
   },
   {
     name: "a word in the place of an id, that has another method",
     method: "GET",
     path: "/v1/jobs/try",
     status: 405,
-    message: /\/v1\/jobs\/try does not take GET, only POST$/,
+    message: /\/v1\/jobs\/try does not support GET, only POST$/,
   },
   {
     name: "nothing to put",
@@ -306,7 +306,7 @@ for (const {
   status = 400,
   ...want
 } of bad) {
-  test(`${name} is refused: ${status}`, async () => {
+  test(`${name} is rejected: ${status}`, async () => {
     const answer = await http.send(method, path, body, headers);
     expect(answer.error?.message).toMatch(want.message);
     expect(answer.error?.field).toBe(want.field);
@@ -316,7 +316,7 @@ for (const {
   });
 }
 
-test("405 says which methods there are", async () => {
+test("405 lists the allowed methods", async () => {
   const answer = await http.send("PUT", "/v1/jobs", {});
   expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
 });
@@ -330,11 +330,24 @@ test("a request that is not HTTP is rejected in the same shape", async () => {
   expect(text).toMatch(/^HTTP\/1\.1 400 .*\{"error":\{"code":"invalid_argument"/s);
 });
 
-test("an address without end is refused in the same shape", async () => {
+test("an endless URL is rejected in the same shape", async () => {
   const answer = await http.get(`/v1/jobs?name=${"x".repeat(20_000)}`);
   expect(answer.status).toBe(431);
   expect(answer.error?.message).toMatch(/too many bytes/);
 });
+
+test.each(["/v1/jobs", "/v1/satisfy", "/v1/clusters", "/graphql"])(
+  "%s rejects a deeply nested body before parsing it",
+  async (path) => {
+    for (const levels of [1_000, 50_000]) {
+      const answer = await http.send("POST", path, "[".repeat(levels) + "]".repeat(levels));
+      expect([answer.status, answer.error?.message]).toEqual([
+        400,
+        expect.stringContaining(`more than ${limits.jsonDepthMax} levels deep`),
+      ]);
+    }
+  },
+);
 
 test("no body makes the server fail: a rejection names its field", async () => {
   const near = fc.record(

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test("one job is submitted by itself, and found under its location", async () => {
+test("one job is submitted by itself, and found at its location", async () => {
   const spec = { command: ["true"], resources: { cpu: 0.5, memory: "4GiB" }, timeLimitMs: 5 };
   const created = await http.send("POST", "/v1/jobs", spec);
   expect(created).toMatchObject({
@@ -69,7 +69,7 @@ test("many jobs are submitted together, each with a key of its own", async () =>
   expect(again).toMatchObject({ status: 200, json: { jobs: [{ id: "2", existed: true }] } });
 });
 
-test("a body of almost 4 MiB is taken", async () => {
+test("a body of almost 4 MiB is accepted", async () => {
   const jobs = Array.from({ length: 10_000 }, () => ({
     command: ["true"],
     cwd: `/${"x".repeat(300)}`,
@@ -90,7 +90,7 @@ test("the header Idempotency-Key is the key of one job", async () => {
   expect(many).toMatchObject({ status: 422, error: { field: "Idempotency-Key" } });
 });
 
-test("lists are filtered by what the query says, words in a list or with commas", async () => {
+test("lists are filtered by the query, with repeated words or commas", async () => {
   const query = "state=pending,running&state=failed&label=a=b&label=c=d=e&group=g&cluster=c&node=n";
   const page = await http.get(`/v1/jobs?${query}&name=x&pageSize=7&pageToken=t`);
   expect(page).toMatchObject({ status: 200, json: { nextPageToken: "more" } });
@@ -153,7 +153,7 @@ test("nodes, clusters, groups and statistics are shown and changed", async () =>
   expect((await http.get("/v1/stats")).json).toMatchObject({ version: "1.2.3" });
 });
 
-test("health says that the process is up, readiness whether commands are taken", async () => {
+test("health shows that the process is up, readiness whether it accepts commands", async () => {
   expect(await http.get("/readyz")).toMatchObject({ status: 200, json: { ok: true } });
   isReady = false;
   expect(await http.get("/healthz")).toMatchObject({ status: 200, json: { ok: true } });
@@ -172,7 +172,7 @@ const CODES = {
   unavailable: 503,
   internal: 500,
 } as const;
-test("every refusal keeps its code, words and field", async () => {
+test("every error keeps its code, message and field", async () => {
   for (const [code, status] of Object.entries(CODES)) {
     refuse.next = new AppError(code as keyof typeof CODES, `said ${code}`, { field: "name" });
     expect(await http.get("/v1/nodes/n1")).toMatchObject({
@@ -188,7 +188,7 @@ test("every refusal keeps its code, words and field", async () => {
   });
 });
 
-test("pages from elsewhere are kept out, programs and own pages are not", async () => {
+test("pages from other origins are refused, programs and own pages are not", async () => {
   const answers = [
     await http.send("POST", "/v1/jobs/1/cancel", undefined, { origin: "https://evil.example" }),
     await http.get("/v1/jobs", { origin: "null" }),
@@ -213,7 +213,7 @@ test("pages from elsewhere are kept out, programs and own pages are not", async 
   expect((await http.get("/v1/jobs", { "sec-fetch-site": "same-origin" })).status).toBe(200);
 });
 
-test("a taken port is an error that says which, and how to choose another", async () => {
+test("the error about a port in use names it, and says how to choose another", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   const { port } = other.address() as { port: number };

@@ -18,36 +18,35 @@ export interface HttpServerOptions {
   readonly operations: OperationsAccess;
   /** Identifies callers; absent: by the address of the connection. */
   readonly identify?: Identify | undefined;
-  /** Where to listen: "127.0.0.1:7070"; port 0 takes any that is free. */
+  /** The address to listen on: "127.0.0.1:7070"; port 0 takes any free one. */
   readonly address: string;
-  /** Names it goes by beside the usual ones. */
+  /** Additional host names of this server. */
   readonly hostNames?: readonly string[] | undefined;
   readonly logger: Logger;
   readonly version: string;
   /** Shared with other doors, so that /metrics shows all of them. */
   readonly traffic?: Traffic;
-  /** Shared with other doors; left out: its own. */
+  /** Shared with other doors; absent: its own. */
   readonly memory?: CallMemory | undefined;
   /** How long open connections may take to end before they are cut off. */
   readonly drainMs?: number;
-  /** Between two signs of life in a watch. */
+  /** The time between two signs of life in a watch. */
   readonly heartbeatMs?: number;
-  /** What other doors add to the schema of GraphQL; loaded with the first request for it. */
+  /** Additions of other doors to the schema of GraphQL; loaded with the first request for it. */
   readonly graphqlExtensions?: GraphqlDoor["extend"];
 }
 
 export interface HttpServer {
   readonly address: string;
-  /** Takes no more requests, lets requests finish, ends streams, and cuts off what does not end. */
+  /** Accepts no more requests, lets requests finish, ends streams, and cuts off those that do not end. */
   close(): Promise<void>;
 }
 
 const IDLE_CHECK_MS = 20;
 
 /**
- * Serves the REST API, its documentation, metrics and health. What does so is loaded with the first
- * request: its libraries take longer to load, and more memory, than all the rest of the server, and
- * many servers are only spoken to over gRPC.
+ * Serves the REST API, its documentation, metrics and health. The first request loads the code: its libraries take longer to load, and more
+ * memory, than the rest of the server, and many servers are used only over gRPC.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { operations, logger, version, traffic = createTraffic() } = options;
@@ -75,7 +74,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   );
   server.maxConnections = limits.connectionsMax;
   server.on("clientError", answerNoRequest);
-  // Reading it now makes the socket remember it: a connection that closes later needs its address, too.
+  // Reading it now makes the socket remember it: a connection that closes later needs its address too.
   server.on("connection", ({ remoteAddress }) => remoteAddress);
   try {
     await listen(server, host, port);
@@ -101,7 +100,7 @@ async function answer(
   try {
     (await app.get()).routing(request, response);
   } catch (error) {
-    logger.error({ error: describeChain(error) }, "HTTP cannot be answered");
+    logger.error({ error: describeChain(error) }, "could not answer an HTTP request");
     response.destroy();
   }
 }

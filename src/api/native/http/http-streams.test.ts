@@ -12,7 +12,7 @@ import { settle, whenSettled } from "../../grpc/testing/settle.ts";
 import { aJob } from "../testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
-/** A server warns when it had to cut something off; here nothing ever should be. */
+/** A server logs a warning when it had to cut a connection; here it never should. */
 const warnings: string[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -32,7 +32,7 @@ async function serve(overrides: Partial<Operations>, heartbeatMs = 60_000) {
   return { operations, server, http };
 }
 
-/** A response that is not read until someone asks. */
+/** A response that is not read until the test reads it. */
 const open = (url: string): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const request = httpGet(url, resolve).on("error", reject);
@@ -65,7 +65,7 @@ const parseEvents = (text: string): Sent[] =>
       return { id: field("id"), event: field("event"), data: JSON.parse(field("data") ?? "") };
     });
 
-test("a watch is a stream of events with their kind, data, and from where to go on", async () => {
+test("a watch is a stream of events with their kind, data, and the revision to resume from", async () => {
   const { http, operations } = await serve({});
   const query = "after=8&job=17&group=g&kind=job,task&kind=node";
   const answer = await http.get(`/v1/watch?${query}`);
@@ -76,7 +76,7 @@ test("a watch is a stream of events with their kind, data, and from where to go 
     group: "g",
     kinds: ["job", "task", "node"],
   });
-  const events = parseEvents(answer.text).slice(0, -1); // the last says why it ended
+  const events = parseEvents(answer.text).slice(0, -1); // the last event has the reason of the end
   expect(events.map(({ id, event, data }) => `${id} ${event} ${data.revision}`)).toEqual([
     "8 sync 8",
     "9 job 9",
@@ -90,7 +90,7 @@ test("a watch is a stream of events with their kind, data, and from where to go 
   expect(events[1]?.data).toMatchObject({ revision: 9, job: { id: "17" } });
 });
 
-/** Changes, of which a watch gets those after its revision. */
+/** Changes; a watch gets those after its revision. */
 const LOG = [1, 2, 3, 5, 6, 7, 10].map((revision) => ({ revision, id: String(revision) }));
 const watchLog = fakeWatch(async function* ({ afterRevision = 0 }) {
   yield { kind: "sync", revision: afterRevision };
@@ -99,7 +99,7 @@ const watchLog = fakeWatch(async function* ({ afterRevision = 0 }) {
   }
 });
 
-test("wherever a link is lost, going on after the last id misses and repeats nothing", async () => {
+test("wherever a link is lost, resuming after the last id misses and repeats nothing", async () => {
   const { http, operations } = await serve({ watch: watchLog });
   const idsOf = (text: string): string[] =>
     parseEvents(text).flatMap(({ data }) => (data.removed === undefined ? [] : [data.removed.id]));
@@ -108,14 +108,14 @@ test("wherever a link is lost, going on after the last id misses and repeats not
   for (let lostAfter = 1; lostAfter < blocks.length; lostAfter += 1) {
     const seen = blocks.slice(0, lostAfter).join("\n\n");
     const lastId = parseEvents(seen).at(-1)?.id ?? "";
-    // The header goes first: a browser repeats the address it began with.
+    // The header takes precedence: a browser repeats the URL it began with.
     const rest = await http.get("/v1/watch?after=0", { "last-event-id": lastId });
     expect(operations.last()?.args[0]).toMatchObject({ afterRevision: Number(lastId) });
     expect([...idsOf(seen), ...idsOf(rest.text)]).toEqual(idsOf(whole));
   }
 });
 
-test("a last event id that is none of ours is refused", async () => {
+test("an invalid last event id is rejected", async () => {
   const { http } = await serve({});
   const answer = await http.get("/v1/watch", { "last-event-id": "yesterday" });
   expect(answer).toMatchObject({ status: 400, error: { field: "Last-Event-ID" } });
@@ -133,7 +133,7 @@ test("a watch that cannot start is an error, not a stream", async () => {
   });
 });
 
-test("a watch that fails later says why in its last event", async () => {
+test("a watch that fails later has the reason in its last event", async () => {
   const watch = fakeWatch(async function* () {
     yield { kind: "sync", revision: 3 };
     throw new AppError("exhausted", "too slow", { revision: 7 });
@@ -149,7 +149,7 @@ test("a watch that fails later says why in its last event", async () => {
 
 const TOO_SLOW = new AppError("exhausted", "too slow", { revision: 7 });
 
-test("a reader that was ended while it did not read gets all that was sent, and why", async () => {
+test("a reader whose watch ended while it did not read receives all sent events, and the reason", async () => {
   const { http } = await serve({ watch: endingWatch(TOO_SLOW, false) });
   const response = await open(`${http.url}/v1/watch`);
   await settle();
@@ -158,7 +158,7 @@ test("a reader that was ended while it did not read gets all that was sent, and 
   expect(events.at(-1)).toMatchObject({ id: "7", data: { error: { revision: 7 } } });
 });
 
-test("one that is cut off is not waited for", async () => {
+test("a reader that is cut off is not waited for", async () => {
   const { http } = await serve({ watch: endingWatch(TOO_SLOW, true) });
   const response = await open(`${http.url}/v1/watch`);
   const isOver = new Promise((resolve) => response.once("error", resolve).once("end", resolve));
@@ -166,7 +166,7 @@ test("one that is cut off is not waited for", async () => {
   await isOver;
 });
 
-/** Says nothing after its beginning until it is told to end. */
+/** Sends nothing after its beginning until it has to end. */
 function quiet() {
   const source = { isOpen: false, isClosed: false };
   const wait = (signal: AbortSignal) =>
@@ -197,7 +197,7 @@ test("a quiet watch shows signs of life", async () => {
   expect(await readUntil(response, /\n\n:\n\n:\n\n/)).toMatch(/^id: 1\nevent: sync\n/);
 });
 
-test("a reader that goes away closes the source of its watch", async () => {
+test("a reader that disconnects closes the source of its watch", async () => {
   const { source, watch } = quiet();
   const { http } = await serve({ watch });
   const response = await open(`${http.url}/v1/watch`);
@@ -218,7 +218,7 @@ test("a watch whose reader does not read is not pulled beyond a bound", async ()
   });
   const { http } = await serve({ watch }, 5);
   const response = await open(`${http.url}/v1/watch`);
-  // 64 KiB each. Elsewhere sockets of loopback hold some megabytes; what counts is that it ends.
+  // 64 KiB each. Elsewhere sockets of loopback hold some megabytes; it only matters that it ends.
   const pulledUnread = await whenSettled(() => source.pulled);
   expect(pulledUnread).toBeLessThan(process.platform === "linux" ? 16 : 300);
   response.resume();
@@ -227,7 +227,7 @@ test("a watch whose reader does not read is not pulled beyond a bound", async ()
   await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
-test("closing the server ends watches with words and does not wait for them", async () => {
+test("closing the server ends watches with a reason and does not wait for them", async () => {
   const { source, watch } = quiet();
   const { http, server } = await serve({ watch });
   const response = await open(`${http.url}/v1/watch`);
@@ -256,7 +256,7 @@ test("an output is its bytes, from an offset, of a stream and an attempt", async
   });
 });
 
-test("an output that is refused is an error, one without bytes is empty", async () => {
+test("a rejected output is an error, one without bytes is empty", async () => {
   const readOutput: Operations["readOutput"] = async function* ({ taskId }) {
     if (taskId === "2") throw new AppError("not_found", "gone");
     yield* [];
@@ -269,7 +269,7 @@ test("an output that is refused is an error, one without bytes is empty", async 
   expect(await http.get("/v1/tasks/1/output")).toMatchObject({ status: 200, text: "" });
 });
 
-test("an output that breaks off is not taken for the whole", async () => {
+test("an interrupted output is not mistaken for the whole", async () => {
   const read = Promise.withResolvers<void>();
   const readOutput: Operations["readOutput"] = async function* () {
     yield { data: Buffer.from("half"), truncated: false };
@@ -283,7 +283,7 @@ test("an output that breaks off is not taken for the whole", async () => {
   await expect(response.text()).rejects.toThrow();
 });
 
-test("an output that the server's end cuts off is not taken for the whole", async () => {
+test("an output that the server's stop cuts off is not mistaken for the whole", async () => {
   const readOutput: Operations["readOutput"] = async function* (_, signal) {
     yield { data: Buffer.from("half"), truncated: false };
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -305,7 +305,7 @@ test("the headers of an output do not wait for its first byte", async () => {
   await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
-test("a reader that goes away before the first byte closes the source of its output", async () => {
+test("a reader that disconnects before the first byte closes the source of its output", async () => {
   const { source, readOutput } = quiet();
   const { http } = await serve({ readOutput });
   const gone = new AbortController();
@@ -316,7 +316,7 @@ test("a reader that goes away before the first byte closes the source of its out
   await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
-test("a stopping server lets requests finish and takes no more", async () => {
+test("a stopping server lets requests finish and accepts no more", async () => {
   const gate = Promise.withResolvers<void>();
   let isAsked = false;
   const getNode: Operations["getNode"] = async () => {
@@ -334,7 +334,7 @@ test("a stopping server lets requests finish and takes no more", async () => {
   await expect(http.get("/healthz")).rejects.toThrow();
 });
 
-test("a name that is not this machine's is refused on loopback", async () => {
+test("a host name that is not this machine's is rejected on loopback", async () => {
   const { server } = await serve({});
   const [host, port] = server.address.split(":");
   const statusFor = (name: string): Promise<number | undefined> =>

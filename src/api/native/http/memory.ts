@@ -33,7 +33,7 @@ export function chargeMemory(app: App, memory: CallMemory): ReadBody {
     readBody(request, connectionOf(request.raw), (hold) => holds.set(request, hold));
 }
 
-/** A caller that goes on sending is cut off, but gets the time to read the answer. */
+/** A caller that continues to send is cut off, but gets time to read the answer. */
 export function endUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete || raw.destroyed) return;
   reply.header("connection", "close");
@@ -42,7 +42,7 @@ export function endUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   raw.once("close", () => clearTimeout(late));
 }
 
-/** Reads as far as there is room; without room the socket is not read. */
+/** Reads while there is memory; without memory the socket is not read. */
 function readBody(
   { raw, headers, routeOptions }: FastifyRequest,
   { requests, requestsHere }: ConnectionMemory,

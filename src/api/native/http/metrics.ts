@@ -7,7 +7,7 @@ import type { GroupView, StatsView } from "../../../server/views/views.ts";
 import type { Traffic } from "../../grpc/traffic.ts";
 import { counter, gauge, gauges, histogram, type MetricFamily } from "./prometheus.ts";
 
-/** What the control plane holds and has done. */
+/** The contents of the control plane and its counters. */
 export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   {
     name: "busbar_build_info",
@@ -20,8 +20,8 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   gauges("busbar_jobs", "Jobs in each state", "state", stats.jobs),
   gauges("busbar_tasks", "Tasks in each state", "state", stats.tasks),
   gauges("busbar_nodes", "Nodes in each state", "state", stats.nodes),
-  gauges("busbar_capacity", "What connected nodes have", "resource", stats.capacity),
-  gauges("busbar_used", "What tasks use", "resource", stats.used),
+  gauges("busbar_capacity", "Capacity of connected nodes", "resource", stats.capacity),
+  gauges("busbar_used", "Resources that tasks use", "resource", stats.used),
   gauge("busbar_watches", "Open watches", stats.watches),
   gauge("busbar_agent_sessions", "Connected agents", stats.agentSessions),
   counter("busbar_commits_total", "Commits to the store", stats.commits),
@@ -30,12 +30,12 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   counter("busbar_placements_total", "Placements", stats.placements),
   counter(
     "busbar_placements_refused_total",
-    "Placements that the judge refused; they are tried again",
+    "Placements that failed the last check; they are tried again",
     stats.placementsRefused,
   ),
   {
     name: "busbar_progress_reports_total",
-    help: "Reports of how far tasks are, by what became of them",
+    help: "Progress reports of tasks, by result",
     type: "counter",
     samples: Object.entries(stats.progressReports).map(([outcome, value]) => ({
       labels: { outcome },
@@ -43,10 +43,10 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
     })),
   },
   counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
-  counter("busbar_held_begun_total", "Tasks fetched ahead that nodes began", stats.heldBegun),
+  counter("busbar_held_begun_total", "Tasks fetched ahead that nodes started", stats.heldBegun),
   counter(
     "busbar_held_returned_total",
-    "Tasks fetched ahead that nodes gave back",
+    "Tasks fetched ahead that nodes returned",
     stats.heldReturned,
   ),
   counter(
@@ -66,7 +66,7 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   ),
 ];
 
-/** What groups used, for those that used the most CPU: the number of series stays bounded. */
+/** The usage of groups, for those with the most CPU: the number of series stays bounded. */
 export function groupMetrics(groups: readonly GroupView[]): MetricFamily[] {
   const cpuMs = ({ usage }: GroupView): number => usage?.cpuMs ?? 0;
   const shown = groups
@@ -114,7 +114,7 @@ export function trafficMetrics(traffic: Traffic): MetricFamily[] {
   ];
 }
 
-/** How long commits took, and how long tasks waited, started and ran: the number of series is bounded. */
+/** The durations of commits, and how long tasks waited, started and ran: the number of series is bounded. */
 export function timeMetrics({ commits, tasks }: LoopTimes): MetricFamily[] {
   const family = (name: string, help: string, times: (one: TaskTimesSeries) => Histogram) =>
     histogram(
@@ -147,7 +147,7 @@ export function timeMetrics({ commits, tasks }: LoopTimes): MetricFamily[] {
   ];
 }
 
-/** How the process is doing. The loop's delay is measured between two readings. */
+/** The metrics of the process. The loop's delay is measured between two scrapes. */
 export interface ProcessMeter {
   metrics(): MetricFamily[];
   close(): void;
@@ -170,16 +170,28 @@ function processMetrics(delay: ReturnType<typeof monitorEventLoopDelay>): Metric
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const startedAtSeconds = Date.now() / 1_000 - process.uptime();
-  // Without a sample the histogram says nonsense: a smallest delay of years.
+  // Without a sample the histogram returns a wrong value: a smallest delay of years.
   const seconds = (ns: number): number => (delay.count === 0 ? 0 : ns / 1e9);
   return [
     counter("process_cpu_seconds_total", "CPU time", (user + system) / 1e6),
-    gauge("process_start_time_seconds", "When it started, since 1970", startedAtSeconds),
+    gauge(
+      "process_start_time_seconds",
+      "Start of the process, in seconds since 1970",
+      startedAtSeconds,
+    ),
     gauge("process_resident_memory_bytes", "Memory of the process", rss),
     gauge("nodejs_heap_used_bytes", "Heap in use", heapUsed),
     gauge("nodejs_heap_total_bytes", "Heap in all", heapTotal),
     gauge("nodejs_external_memory_bytes", "Memory of buffers", external),
-    gauge("nodejs_eventloop_delay_mean_seconds", "Mean delay of the loop", seconds(delay.mean)),
-    gauge("nodejs_eventloop_delay_max_seconds", "Longest delay of the loop", seconds(delay.max)),
+    gauge(
+      "nodejs_eventloop_delay_mean_seconds",
+      "Mean delay of the event loop",
+      seconds(delay.mean),
+    ),
+    gauge(
+      "nodejs_eventloop_delay_max_seconds",
+      "Longest delay of the event loop",
+      seconds(delay.max),
+    ),
   ];
 }

@@ -4,8 +4,8 @@ type Part = { readonly data: Uint8Array };
 type Parts = AsyncIterable<Part>;
 
 /**
- * Waits for the first part of an output (or of a backup), so that a refusal can still be answered as an error, but
- * not for long: the reader of a task that prints nothing wants to know that it is being served.
+ * Waits for the first part of an output (or of a backup), so that a rejection can still be answered as an error, but not for long: the
+ * reader of a task that prints nothing must see that the request is served.
  */
 export async function openOutput(
   parts: Parts,
@@ -24,7 +24,7 @@ export async function openOutput(
   // The stream reports the error when it is read; until then nothing else handles it.
   first.catch(() => undefined);
   const stream = Readable.from(bytesOf(iterator, first, ended.signal), { objectMode: false });
-  // Also when nobody has read from it, when its own end would not reach the source.
+  // Also needed when nothing was read: then the stream's own end would not reach the source.
   stream.once("close", () => {
     ended.abort();
     iterator.return?.().catch(() => undefined);
@@ -40,6 +40,6 @@ async function* bytesOf(
   for (let next = await first; next.done !== true; next = await iterator.next()) {
     if (next.value.data.byteLength > 0) yield next.value.data;
   }
-  // Cut off rather than ended: the reader must not take a part for the whole.
+  // Cut off rather than ended: the reader must not mistake a part for the whole.
   signal.throwIfAborted();
 }

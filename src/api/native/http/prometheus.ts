@@ -1,6 +1,6 @@
 import type { Histogram } from "../../../lib/histogram.ts";
 
-/** Numbers with one name, told apart by labels. Times are in seconds, as Prometheus wants them. */
+/** Numbers with one name, distinguished by labels. Times are in seconds, as Prometheus expects. */
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
@@ -9,7 +9,7 @@ export interface MetricFamily {
 }
 
 export interface Sample {
-  /** What a histogram's lines have after the name: _bucket, _sum, _count. */
+  /** The suffix of a histogram's lines: _bucket, _sum, _count. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
@@ -87,7 +87,7 @@ export const histogram = (
   samples: entries.flatMap(({ labels, times }) => toSamples(labels, times)),
 });
 
-/** Prometheus counts in each bucket what is in the ones before, too. */
+/** In Prometheus each bucket also counts those before it. */
 function toSamples(labels: Readonly<Record<string, string>>, times: Histogram): Sample[] {
   let count = 0;
   const samples = Array.from(times.counts, (added, at): Sample => {

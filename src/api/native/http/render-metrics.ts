@@ -20,7 +20,7 @@ export function renderMetrics(traffic: Traffic): MetricsText {
   const meter = createProcessMeter();
   const render = async (operations: Operations): Promise<string> =>
     formatMetrics([
-      gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
+      gauge("busbar_ready", "Whether the server accepts commands", operations.isReady() ? 1 : 0),
       ...(await onceReady(operations.stats().then(statsMetrics))),
       ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
       ...timeMetrics(await operations.times()),
@@ -30,7 +30,7 @@ export function renderMetrics(traffic: Traffic): MetricsText {
   return Object.assign(render, { close: () => meter.close() });
 }
 
-/** A server that is not ready is the one whose process one wants to see. */
+/** The process metrics matter most when a server is not ready. */
 const onceReady = (families: Promise<MetricFamily[]>): Promise<MetricFamily[]> =>
   families.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "unavailable") return [];

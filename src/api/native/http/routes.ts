@@ -14,7 +14,7 @@ import type { App } from "./schemas/typebox-provider.ts";
 import { components } from "./schemas/derived.ts";
 
 export function addRoutes(app: App, host: HttpHost, streaming: GraphqlDoor): void {
-  // What routes refer to by name.
+  // The schemas that routes refer to by name.
   for (const schema of [Failure, ...components()]) app.addSchema(schema);
   submitRoute(app);
   jobspecRoutes(app);

@@ -8,7 +8,7 @@ import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch/wa
 import type { WatchEventView } from "../../../server/views/views.ts";
 import { toHttpError } from "../status.ts";
 
-/** The JSON of a WatchEvent: its kind is the name of what it has. */
+/** The JSON of a WatchEvent: its kind is the name of its only field. */
 export function eventJson(event: WatchEventView): object {
   const { kind, revision, ...rest } = event;
   if (event.kind === "removed") {
@@ -33,12 +33,12 @@ export const WATCH_SSE_GZIP = gzipFormat(WATCH_SSE);
 const SIGN_OF_LIFE = Buffer.from(":\n\n");
 const SIGN_OF_LIFE_GZIP = gzipEvents(SIGN_OF_LIFE);
 
-/** What a stream of events is made of. */
+/** The parts of a stream of events. */
 export interface SseWire {
   readonly format: WatchFormat;
-  /** Its format is that of pieces of a gzip stream. */
+  /** Its format has pieces of a gzip stream. */
   readonly isGzip: boolean;
-  /** The last that is sent. */
+  /** The last event. */
   formatEnd(error: AppError): Buffer;
 }
 
@@ -54,7 +54,7 @@ export class SseStream implements WatchSink {
   readonly #wire: SseWire;
   readonly #response: ServerResponse;
   readonly #gzip: GzipStream | undefined;
-  /** What to call when its part has left, or the reader. */
+  /** Called when its part has left, or the reader has disconnected. */
   readonly #untaken = new Set<() => void>();
   #watch: OpenWatch | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -68,13 +68,13 @@ export class SseStream implements WatchSink {
     response.once("close", () => this.#closed());
   }
 
-  /** Sends the head. A comment now and then keeps proxies from taking a quiet link for a dead one. */
+  /** Sends the headers. A comment now and then keeps proxies from treating a quiet link as dead. */
   start(watch: OpenWatch, heartbeatMs: number): void {
     const response = this.#response;
     this.#watch = watch;
     if (response.destroyed || response.socket === null) return this.#closed();
     boundSendBuffer(response.socket, limits.watchSendBufferBytes);
-    // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
+    // Without chunked encoding, so that all readers get the same bytes; the connection ends with the watch.
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
@@ -137,7 +137,7 @@ export class SseStream implements WatchSink {
   }
 }
 
-/** Not called "error": in browsers that is what a lost connection is called. */
+/** Not called "error": browsers use that name for a lost connection. */
 function formatEnd(error: AppError): Buffer {
   const id = error.revision === undefined ? "" : `id: ${error.revision}\n`;
   return Buffer.from(`${id}event: closed\ndata: ${JSON.stringify(toHttpError(error))}\n\n`);

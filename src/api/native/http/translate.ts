@@ -6,10 +6,10 @@ import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import type { ApplyBody } from "./schemas/service-schemas.ts";
 import type { JobSubmission, WatchQuery as WatchQuerySchema } from "./schemas/request-schemas.ts";
 
-// What is HTTP's own and does not follow from the schema: headers, the short names of a watch, and that a
-// submission is the spec itself with a key beside it.
+// Parts that are specific to HTTP and not in the schema: headers, the short names of a watch, and that a submission is the spec itself with
+// a key beside it.
 
-/** `path` is what stands before a field's name in errors: "" or "jobs[3].". */
+/** `path` is the prefix of a field's name in errors: "" or "jobs[3].". */
 export function fromSubmission(body: Static<typeof JobSubmission>, path: string): SubmissionInput {
   const { idempotencyKey, resources, ...spec } = body;
   return {
@@ -26,7 +26,7 @@ export function fromTemplate(
   return { ...spec, resources: resources && readAmounts(resources, "template.resources") };
 }
 
-/** One key for one job; a header and a field must not disagree. */
+/** One key for one job; a header and a field must not differ. */
 export function oneKey(header: string | undefined, field: string | undefined): string | undefined {
   if (header === undefined) return field;
   if (field !== undefined && field !== header) {

@@ -40,7 +40,7 @@ type Service = NonNullable<JobSpecView["service"]>;
 type Dependency = NonNullable<JobSpecView["dependsOn"]>[number];
 type Select = NonNullable<JobSpecView["select"]>;
 
-/** Not total, as others are: messages of any fields go both ways in src/wire/json.test.ts. */
+/** Not exhaustive, as others are: src/wire/json.test.ts converts messages with any fields both ways. */
 const someOfSpec = record as (
   fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
   optional: readonly string[],
@@ -238,7 +238,7 @@ export const tasks = record<TaskView>(
 
 const entries = fc.dictionary(name, fc.oneof(text, count, fc.boolean()), { maxKeys: 3 });
 
-const some = fc.integer({ min: 1, max: 64 }); // none is left out
+const some = fc.integer({ min: 1, max: 64 }); // none is omitted
 
 export const nodes = record<NodeView>(
   {

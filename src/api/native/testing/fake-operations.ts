@@ -19,7 +19,7 @@ export interface Asked {
 
 /** Small operations in memory: records requests, and answers plausibly. */
 export interface FakeOperations extends Operations, OperationsAccess {
-  /** For whom it was asked, by name. */
+  /** The name of the principal. */
   readonly principals: string[];
   readonly asked: Asked[];
   /** The last request. */
@@ -298,7 +298,7 @@ const aGraph = (id: string): JgfDocument => ({
   },
 });
 
-/** Checks a spec as the real ones do, so that refusals name fields as the real ones do. */
+/** Checks a spec as the real operations do, so that errors name the same fields. */
 function fromInput(input: Parameters<typeof toJobSpec>[0], at: number): JobView {
   try {
     const spec = toJobSpec(input);

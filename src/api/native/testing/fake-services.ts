@@ -36,7 +36,7 @@ export const anInstance = (over: Partial<InstanceView> = {}): InstanceView => ({
   ...over,
 });
 
-/** One service that carries out every request. */
+/** One service that accepts every request. */
 export function fakeServices(): ServiceOperations {
   const services = new Map<string, ServiceView>([["web", aService()]]);
   const find = (name: string): ServiceView => {

@@ -6,8 +6,8 @@ import { aJob } from "./view-builders.ts";
 type Events = (query: WatchQuery, signal: AbortSignal) => AsyncIterable<WatchEventView>;
 
 /**
- * A watch whose events come from a generator, which is pulled again when the network has the last
- * event. When the generator ends, so does the watch: with an error, as all do.
+ * A watch whose events come from a generator, which is pulled again when the network has accepted the last event. When the generator ends,
+ * so does the watch: with an error, like all watches.
  */
 export const fakeWatch =
   (events: Events): Operations["watch"] =>
@@ -31,7 +31,7 @@ export const fakeWatch =
     return { close: () => stop.abort(), end, beat: () => false };
   };
 
-/** A watch that sends much at once and ends, whether anybody reads or not. */
+/** A watch that sends much at once and ends, even if its reader does not read. */
 export const endingWatch =
   (error: AppError, isCut: boolean): Operations["watch"] =>
   (_, { format, sink }) => {

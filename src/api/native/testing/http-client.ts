@@ -1,6 +1,6 @@
 import type { HttpError } from "../status.ts";
 
-/** Plain HTTP against a server of a test. */
+/** Plain HTTP requests to a server of a test. */
 export interface Http {
   readonly url: string;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
@@ -16,7 +16,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Its JSON; undefined when it is none. */
+  /** Its JSON; undefined when it is invalid. */
   readonly json: unknown;
   readonly error: HttpError["error"] | undefined;
 }

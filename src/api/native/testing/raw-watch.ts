@@ -11,7 +11,7 @@ export interface RawFrame {
   readonly message: Buffer;
 }
 
-/** A watch over plain HTTP/2, where it shows how each message came. */
+/** A watch over plain HTTP/2, which shows the bytes of each message. */
 export function openFrames(
   address: string,
   request: MessageInitShape<typeof WatchRequestSchema>,
@@ -43,7 +43,7 @@ export function openFrames(
   return {
     frames,
     headers: () => headers,
-    /** On the wire, without the frames of HTTP/2. */
+    /** Bytes on the wire, without the frames of HTTP/2. */
     bytes: () => bytes,
     close: () => session.destroy(),
   };

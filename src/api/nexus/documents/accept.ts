@@ -1,11 +1,11 @@
-/** A form of an answer that a client can ask for: `application/json;as=Table;v=v1;g=meta.k8s.io`. */
+/** A form of an answer that a client can request: `application/json;as=Table;v=v1;g=meta.k8s.io`. */
 export interface Accepted {
   readonly as: string;
   readonly group: string;
   readonly version?: string;
 }
 
-/** Whether a header asks for this form before, or beside, plain JSON. */
+/** Whether a header prefers this form to plain JSON, or accepts both equally. */
 export function accepts(header: string | undefined, wanted: Accepted): boolean {
   return (header ?? "").split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());

@@ -22,7 +22,7 @@ const apiGroup = (name: string) => ({
   preferredVersion: groupVersion(name),
 });
 
-/** What kubectl asks for first; one document for all groups. */
+/** The first document that kubectl requests; one for all groups. */
 const AGGREGATED: Accepted = { as: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io" };
 
 export interface Discovered {
@@ -37,7 +37,7 @@ export const apis = (accept: string | undefined): Discovered =>
     groups: GROUPS.map(apiGroup),
   });
 
-/** The core group has nothing but events. */
+/** The core group has only events. */
 export const api = (accept: string | undefined): Discovered =>
   discover(accept, () => [coreGroup()], {
     kind: "APIVersions",
@@ -98,7 +98,7 @@ function coreGroup(): object {
   return { metadata: { name: "", creationTimestamp: null }, versions };
 }
 
-/** GET /apis/GROUP; undefined: there is none. */
+/** GET /apis/GROUP; undefined: there is no such group. */
 export const oneGroup = (group: string): object | undefined =>
   GROUPS.includes(group)
     ? { kind: "APIGroup", apiVersion: VERSION, ...apiGroup(group) }

@@ -4,7 +4,7 @@ import { apiVersionOf, GROUPS, type Served, SERVED, VERSION } from "../model/kin
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** `com.intel.jobscheduler.v1.Job`, as generated names of Kubernetes are. */
+/** `com.intel.jobscheduler.v1.Job`, like generated names of Kubernetes. */
 const modelName = ({ group, kind }: Served): string =>
   `${group.split(".").toReversed().join(".")}.${VERSION}.${kind.kind}`;
 
@@ -20,16 +20,16 @@ const string = { type: "string" };
 
 const METADATA: Document = {
   type: "object",
-  description: "Name, labels and what the server says of the object.",
+  description: "Name, labels and metadata that the server sets.",
   properties: {
     name: { ...string, description: "Hashed by the server unless it is already." },
     labels: { type: "object", additionalProperties: string, description: "Labels." },
     annotations: { type: "object", additionalProperties: string, description: "Annotations." },
     resourceVersion: { ...string, description: "Grows with every change." },
-    uid: { ...string, description: "Of this very object." },
+    uid: { ...string, description: "Unique id of this object." },
     generation: { type: "integer", format: "int64", description: "1." },
-    creationTimestamp: { ...string, format: "date-time", description: "Since when it is there." },
-    finalizers: { type: "array", items: string, description: "Not kept." },
+    creationTimestamp: { ...string, format: "date-time", description: "When it was created." },
+    finalizers: { type: "array", items: string, description: "Not stored." },
   },
 };
 
@@ -42,8 +42,8 @@ function modelOf(served: Served): Document {
       apiVersion: { ...string, description: `${apiVersionOf(served)}.` },
       kind: { ...string, description: `${kind.kind}.` },
       metadata: METADATA,
-      ...(kind.hasSpec ? { spec: object("What is asked for.", specFields(kind)) } : {}),
-      status: object("What the system says of it.", statusFields(kind)),
+      ...(kind.hasSpec ? { spec: object("The wanted state.", specFields(kind)) } : {}),
+      status: object("The state, set by the server.", statusFields(kind)),
     },
     "x-kubernetes-group-version-kind": [gvkOf(served)],
   };
@@ -59,17 +59,17 @@ const query = (name: string, type: string, description: string) => ({
 /** kubectl leaves checks of fields to servers whose operations have `fieldValidation`. */
 const WRITE_QUERY = [
   query("dryRun", "string", "All: nothing is changed."),
-  query("fieldManager", "string", "Who writes."),
+  query("fieldManager", "string", "Name of the writer."),
   query("fieldValidation", "string", "Ignore, Warn or Strict: what becomes of unknown fields."),
 ];
 const LIST_QUERY = [
   query("labelSelector", "string", "Only objects with these labels."),
   query("fieldSelector", "string", "Only objects with these fields."),
-  query("limit", "integer", "So many at most; `continue` leads to the rest."),
-  query("continue", "string", "From the answer before."),
+  query("limit", "integer", "Return at most this many; `continue` leads to the rest."),
+  query("continue", "string", "From the previous answer."),
   query("resourceVersion", "string", "Of a watch: after which version it begins."),
   query("watch", "boolean", "Changes as they happen, one JSON document a line."),
-  query("allowWatchBookmarks", "boolean", "Also tell how far an idle watch is."),
+  query("allowWatchBookmarks", "boolean", "Also send bookmarks to an idle watch."),
   query("timeoutSeconds", "integer", "When a watch ends."),
 ];
 
@@ -128,7 +128,7 @@ const info = (version: string) => ({ title: "Busbar, as the nexus data model", v
 
 const documents = new Map<string, string>();
 
-/** One text each, made when it is first asked for. */
+/** One text each, made on first use. */
 function once(key: string, make: () => Document): string {
   let text = documents.get(key);
   if (text === undefined) documents.set(key, (text = JSON.stringify(make())));
@@ -151,7 +151,7 @@ export function openApiV3(group: string, version: string): string | undefined {
   });
 }
 
-/** GET /openapi/v3: where the others are, each with a hash so that clients may keep them. */
+/** GET /openapi/v3: the paths of the others, each with a hash so that clients may cache them. */
 export const openApiV3Index = (version: string): string =>
   once(`v3 ${version}`, () => ({
     paths: Object.fromEntries(
@@ -166,7 +166,7 @@ export const openApiV3Index = (version: string): string =>
     ),
   }));
 
-/** GET /openapi/v2, for clients that know no other. */
+/** GET /openapi/v2, for clients that support no other version. */
 export const openApiV2 = (version: string): string =>
   once(`v2 ${version}`, () => ({
     swagger: "2.0",
@@ -177,21 +177,21 @@ export const openApiV2 = (version: string): string =>
     ),
   }));
 
-/** A word of OpenAPI 3 that version 2 does not have. */
+/** A keyword of OpenAPI 3 that version 2 does not have. */
 const withoutNullable = (model: Document): Document =>
   JSON.parse(
     JSON.stringify(model, (key, value: unknown) => (key === "nullable" ? undefined : value)),
   ) as Document;
 
-/** The only form of version 2 that kubectl reads, as it asks for it and as it must be answered: Go reads no "@" there. */
+/** The only form of version 2 that kubectl reads: the type in its request, and the type of the answer, since Go accepts no "@" there. */
 export const OPENAPI_V2_PROTOBUF = {
   asked: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
   sent: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
 };
 
 /**
- * Version 2 as that message, which describes no kind: kubectl asks for it where version 3 has none by that name. It then
- * says that there is no such kind, and not that it could not read the document.
+ * Version 2 as that message, which describes no kind: kubectl requests it where version 3 has no kind of that name. kubectl then reports
+ * that there is no such kind, and not that the document is unreadable.
  */
 export function openApiV2Protobuf(version: string): Buffer {
   const field = (number: number, value: Buffer): Buffer =>

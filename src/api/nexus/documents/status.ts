@@ -1,7 +1,7 @@
 import { type AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { toMessage } from "../../grpc/status.ts";
 
-/** A refusal in the words of Kubernetes: client libraries look at `code` and `reason`. */
+/** An error in the form of Kubernetes: client libraries read `code` and `reason`. */
 export interface ApiFailure {
   readonly code: number;
   readonly reason: string;
@@ -9,7 +9,7 @@ export interface ApiFailure {
   readonly details?: object;
 }
 
-/** Total by type. `unschedulable` and bad values are what Kubernetes calls Invalid. */
+/** Exhaustive by type. `unschedulable` and bad values are Invalid in Kubernetes. */
 const REASONS: Readonly<Record<ErrorCode, readonly [code: number, reason: string]>> = {
   invalid_argument: [400, "BadRequest"],
   unprocessable: [422, "Invalid"],
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<ErrorCode, readonly [code: number, reason: string
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The object that a request names: kubectl says so where it is refused. */
+/** The object that a request names: kubectl prints it in an error. */
 export interface AboutObject {
   readonly group: string;
   readonly kind: string;

@@ -25,7 +25,7 @@ export interface EdgeLinkOptions {
   readonly agentKey: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly nowMs: () => number;
-  /** It is over: by itself, or because the server ended it. */
+  /** It has ended: by itself, or because the server ended it. */
   readonly onClosed: (reason: string) => void;
 }
 
@@ -33,7 +33,7 @@ type Said = NonNullable<MessageInitShape<typeof AgentMessageSchema>["message"]>;
 
 const VERSION = "edge agent of nexus";
 
-/** It looks at its JobInfos once in a tick, begins one at the first and ends it at a later one. */
+/** It checks its JobInfos once in a tick, begins one at the first and ends it at a later one. */
 const powerOf = (watts: number) => ({
   watts,
   needsNoCommand: true,
@@ -41,8 +41,8 @@ const powerOf = (watts: number) => ({
 });
 
 /**
- * Connects one edge whose agent knows only the tree: for Busbar it is a node with power like others. The
- * agent finds its work in JobInfos; this class turns its writes to them into reports.
+ * Connects one edge whose agent knows only the tree: for Busbar it is a node with power like others. The agent finds its work in JobInfos;
+ * this class converts its writes to them into reports.
  */
 export class EdgeLink {
   readonly #options: EdgeLinkOptions;
@@ -53,7 +53,7 @@ export class EdgeLink {
   #isOver = false;
   #watts: number;
 
-  /** `runs`: those that the agent has begun before this link. */
+  /** `runs`: the runs that the agent began before this link. */
   constructor(options: EdgeLinkOptions, watts: number, runs: readonly ShareRun[]) {
     this.#options = options;
     this.#watts = watts;
@@ -109,12 +109,12 @@ export class EdgeLink {
         this.close(message.value.reason);
         return;
       case "work":
-        // Starts are JobInfos by now. A stopped share vanishes from the tree, and its agent continues.
+        // Starts are JobInfos by now. A stopped share disappears from the tree, and its agent continues.
         for (const id of [...message.value.stops, ...message.value.withdrawn]) this.#stopped(id);
         return;
       case "ack":
       case "output":
-      case "attachment": // no edge says can_attach
+      case "attachment": // no edge has can_attach
       case "heartbeat":
       case "specPart":
       case "mark":
@@ -167,7 +167,7 @@ export class EdgeLink {
   }
 
   beat(): void {
-    // Until it is welcomed the server takes nothing from it.
+    // Before Welcome the server accepts nothing from it.
     if (this.#isWelcomed) this.#say({ case: "heartbeat", value: {} });
   }
 

@@ -17,13 +17,13 @@ const AGENT = "nexus";
  * minutes: shares are sized by the mean.
  */
 export const OLD_WATTS = 18;
-/** The least it ever draws: what takes longer by far was given up. */
+/** The smallest power that it draws: a share that takes far longer was given up. */
 const OLD_WATTS_MIN = 5;
 
 export interface OldEdgesOptions {
   readonly sessions: AgentSessions;
   readonly tree: Tree;
-  /** Of this server: by it nodes are known again. */
+  /** The secret of this server: it recognizes nodes by it. */
   readonly secret: string;
   readonly nowMs: () => number;
   readonly logger: Logger;
@@ -34,7 +34,7 @@ export class OldEdges {
   readonly #options: OldEdgesOptions;
   readonly #links = new Map<string, EdgeLink>();
   readonly #timer: NodeJS.Timeout;
-  /** When no watch of any old agent was left; undefined: there is one, or never was. */
+  /** When the last watch of an old agent ended; undefined: there is one, or never was. */
   #deserted: { sinceMs: number } | undefined;
   #watches = 0;
   #hasWatched = false;
@@ -42,13 +42,13 @@ export class OldEdges {
   constructor(options: OldEdgesOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.review(), limits.nexusEdgeBeatMs).unref();
-    // Their agents went on while the server was away, and will not say hello again.
+    // Their agents continued while the server was away, and will not register again.
     for (const node of options.tree.nodes.values()) {
       if (isOldEdge(node)) this.#open(node.name, node.cluster, edgeOf(node));
     }
   }
 
-  /** A watch of JobInfos was opened; returns what to call when it is over. */
+  /** A watch of JobInfos was opened; call the returned function when it ends. */
   watched(userAgent: string): () => void {
     if (!userAgent.startsWith("eps-edge-agent")) return () => undefined;
     this.#watches++;
@@ -59,7 +59,7 @@ export class OldEdges {
     };
   }
 
-  /** An agent makes its edge known: a node, without power until it says that it has some. */
+  /** An agent registers its edge: a node, without power until it reports some. */
   async attach(site: string, edge: string): Promise<void> {
     const { tree } = this.#options;
     const name = this.#nodeName(site, edge);
@@ -70,7 +70,7 @@ export class OldEdges {
     await this.#linkTo(name, site, edge).connected;
   }
 
-  /** Its agent says that it works. */
+  /** Its agent reports that it works. */
   async power(node: PowerNodeView, watts: number): Promise<void> {
     if (!isOldEdge(node)) return;
     const link = this.#linkTo(node.name, node.cluster, edgeOf(node));
@@ -78,7 +78,7 @@ export class OldEdges {
     link.setPower(watts > 0 ? OLD_WATTS : 0);
   }
 
-  /** What an agent says of its share; whether that moves its task. */
+  /** An agent's report about its share; returns whether it changes its task. */
   async report(
     share: EdgeShare,
     state: { readonly progress: number; readonly startMs: number; readonly endMs: number },
@@ -86,7 +86,7 @@ export class OldEdges {
     const { task } = share;
     const node = this.#options.tree.nodes.get(task.node ?? "");
     if (node === undefined || !isOldEdge(node)) {
-      throw new AppError("permission_denied", "only the agent of its node reports of a share");
+      throw new AppError("permission_denied", "only the agent of its node may report on a share");
     }
     const link = this.#linkTo(node.name, node.cluster, edgeOf(node));
     await link.connected;
@@ -101,7 +101,7 @@ export class OldEdges {
     return isFirst;
   }
 
-  /** Its node is to be removed. */
+  /** Its node will be removed. */
   detach(node: string): void {
     this.#links.get(node)?.close("the edge was deleted");
   }
@@ -111,7 +111,7 @@ export class OldEdges {
     return known !== undefined && isOldEdge(known);
   }
 
-  /** Renews agents that may be alive, and ends those that hold shares without working at them. */
+  /** Renews agents that may be alive, and ends those that hold shares without working on them. */
   review(): void {
     const nowMs = this.#options.nowMs();
     const isDeserted =
@@ -157,7 +157,7 @@ export class OldEdges {
         labels: { [AGENT_LABEL]: AGENT, [EDGE_LABEL]: edge },
         onClosed: (reason) => {
           if (this.#links.get(node) === link) this.#links.delete(node);
-          logger.info({ node, reason }, "edge of nexus is gone");
+          logger.info({ node, reason }, "a nexus edge has disconnected");
         },
       },
       watts,
@@ -167,7 +167,7 @@ export class OldEdges {
     return link;
   }
 
-  /** Names of nodes are unique over all sites. */
+  /** Node names are unique over all sites. */
   #nodeName(site: string, edge: string): string {
     const other = this.#options.tree.nodes.get(edge);
     return other === undefined || other.cluster === site ? edge : `${site}.${edge}`;
@@ -179,7 +179,7 @@ export class OldEdges {
   }
 }
 
-/** So often an old agent may look at its shares without beginning one. */
+/** How often an old agent may check its shares without beginning one. */
 const TICKS = 3;
 const SLACK = 1.5;
 

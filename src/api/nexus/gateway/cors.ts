@@ -5,10 +5,7 @@ const METHODS = "GET, POST, PUT, PATCH, DELETE";
 
 export type Headers = Readonly<Record<string, string>>;
 
-/**
- * Keeps web pages out, except those of configured origins. Returns the headers that their browser needs
- * with every answer.
- */
+/** Refuses web pages, except those of configured origins. Returns the headers that their browser needs with every answer. */
 export function admitPage(
   request: IncomingMessage,
   names: OwnNames,
@@ -19,7 +16,7 @@ export function admitPage(
     refuseForeignPages(request, names);
     return {};
   }
-  // It may come from this page, but not by a name that is not ours.
+  // It may come from this page, but not by a host name that is not ours.
   const { method, socket } = request;
   const headers = host === undefined ? {} : { host };
   refuseForeignPages({ method, socket, headers }, names);
@@ -30,7 +27,7 @@ export function admitPage(
   };
 }
 
-/** What a browser asks before it sends what a form could not. */
+/** The preflight of a browser, before a request that a form could not send. */
 export const preflight = (admitted: Headers): Headers => ({
   ...admitted,
   "access-control-allow-methods": METHODS,

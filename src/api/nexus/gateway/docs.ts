@@ -9,7 +9,7 @@ const PAGE: DocsPage = {
   settings: { deepLinking: true },
 };
 
-/** The document, and a page that shows it without a network; undefined: something else was asked for. */
+/** The document, and a page that shows it without a network; undefined: another path. */
 export async function serveDocs(path: readonly string[]): Promise<HttpAnswer | undefined> {
   const [first, second, name = "", ...more] = path;
   if (second === "openapi.json" && name === "" && (first === "intel.com" || first === "explorer"))

@@ -58,11 +58,11 @@ async function send(
 const get = (path: string, headers?: Record<string, string>) =>
   send("GET", path, undefined, headers);
 
-/** The tree hears of changes a moment later. */
+/** The tree receives changes a moment later. */
 const shows = (path: string, status = 200) =>
   eventually(async () => (await get(path)).status === status, { what: `${status} at ${path}` });
 
-test("a job is made by PUT with 201, shown with its status, and listed", async () => {
+test("PUT creates a job with 201; it is shown with its status, and listed", async () => {
   const made = await send("PUT", `${JOBS}/job-1`, { jobId: 1, powerNeeded: 300, creationTime: 5 });
   expect(made).toMatchObject({ status: 201, json: { message: "job-1" } });
   await shows(`${JOBS}/job-1`);
@@ -78,7 +78,7 @@ test("a job is made by PUT with 201, shown with its status, and listed", async (
   expect(again).toMatchObject({ status: 403, json: { message: "Already Exists." } });
 });
 
-test("POST makes one with its address, and refuses one that is there", async () => {
+test("POST creates one with its address, and rejects one that exists", async () => {
   const made = await send("POST", JOBS, { name: "job-2", spec: { powerNeeded: 0 } });
   expect(made).toMatchObject({ status: 201, json: { message: "job-2" } });
   expect(made.headers.get("location")).toBe(`${JOBS}/job-2`);
@@ -109,14 +109,14 @@ test.each([
   ],
   ["two groups at once", "GET", `${JOBS}?jobgroup.Jobgroup=h`, undefined, /is "g" in the path/],
   ["a wrong limit", "GET", `${JOBS}?limit=5000`, undefined, /at most 1000/],
-])("%s is refused and changes nothing", async (_, method, path, body, why) => {
+])("%s is rejected and changes nothing", async (_, method, path, body, why) => {
   const { status, json } = await send(method, path, body);
   expect(status).toBe(400);
   expect((json as { readonly message: string }).message).toMatch(why);
   expect((await bed.plane.operations.listJobs({}, {})).jobs).toEqual([]);
 });
 
-test("PUT and PATCH of what is the same say so, and of another spec are refused", async () => {
+test("PUT and PATCH without a change report that, and with another spec are rejected", async () => {
   const spec = { jobId: 1, powerNeeded: 300, creationTime: 5 };
   await send("PUT", `${JOBS}/job-1`, spec);
   expect(await send("PUT", `${JOBS}/job-1`, spec)).toMatchObject({
@@ -135,12 +135,12 @@ test("PUT and PATCH of what is the same say so, and of another spec are refused"
   expect((await send("PUT", "/v1alpha1/info/site/s/edge/e/jobs/j", {})).status).toBe(403);
 });
 
-test("DELETE removes an object with what hangs on it, and nothing of the same name elsewhere", async () => {
+test("DELETE removes an object with its children, and nothing of the same name elsewhere", async () => {
   for (const group of ["g", "h"]) {
     const made = await send("PUT", `/v1alpha1/job-groups/${group}/job-requests/job-1`, {});
     expect(made.status).toBe(201);
   }
-  // A name leads to jobs of all groups; a list has only those of its own.
+  // A name leads to jobs of all groups; a list has only those of its own group.
   const named = await get(`${JOBS}?fieldSelector=metadata.name%3Djob-1`);
   expect(named.json).toHaveLength(1);
   const removed = await send("DELETE", "/v1alpha1/job-groups/g");
@@ -152,7 +152,7 @@ test("DELETE removes an object with what hangs on it, and nothing of the same na
   expect((await send("DELETE", "/v1alpha1/schedular")).status).toBe(405);
 });
 
-test("an edge is made with its site, and both are gone when the site is deleted", async () => {
+test("an edge is created with its site, and both are removed when the site is deleted", async () => {
   expect((await send("PUT", "/v1alpha1/sites/s1/edges/e1", {})).status).toBe(201);
   await shows("/v1alpha1/sites/s1");
   expect((await get("/v1alpha1/sites/s1/edges")).json).toMatchObject([{ name: "e1" }]);
@@ -160,7 +160,7 @@ test("an edge is made with its site, and both are gone when the site is deleted"
   await shows("/v1alpha1/sites/s1/edges/e1", 404);
 });
 
-test("an unknown object is Not Found, and an unknown method names the others", async () => {
+test("an unknown object is Not Found, and the error about an unknown method names the others", async () => {
   for (const path of [`${JOBS}/none`, "/v1alpha1/sites/none", "/v1alpha1/none", "/nothing"]) {
     expect(await get(path)).toMatchObject({ status: 404, json: { message: "Not Found" } });
   }
@@ -169,7 +169,7 @@ test("an unknown object is Not Found, and an unknown method names the others", a
   expect(refused.headers.get("allow")).toBe("GET, POST");
 });
 
-test("a list goes on beyond its limit, by the header or the link", async () => {
+test("a list continues beyond its limit, by the header or the link", async () => {
   const jobs = Array.from({ length: 7 }, (_, at) => ({
     spec: { name: `j${at}`, group: "g", command: ["true"], labels: { "nexus.job-id": "1" } },
   }));
@@ -213,7 +213,7 @@ test("kubectl finds the same here as at the other port", async () => {
 });
 
 describe("pages", () => {
-  test("of elsewhere are kept out, but for those that are allowed", async () => {
+  test("of other origins are refused, except the allowed ones", async () => {
     expect((await get(JOBS, { origin: "https://evil.example" })).status).toBe(403);
     const asked = { "access-control-request-method": "PUT" };
     const refused = await send("OPTIONS", JOBS, undefined, { ...asked, origin: "null" });
@@ -228,7 +228,7 @@ describe("pages", () => {
     expect((await get(JOBS)).headers.has("access-control-allow-origin")).toBe(false);
   });
 
-  test("of its own are there without a network", async () => {
+  test("of its own work without a network", async () => {
     const page = await get("/intel.com/docs");
     expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");
     const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, to]) => to ?? "");
@@ -240,7 +240,7 @@ describe("pages", () => {
 });
 
 describe("the document", () => {
-  test("is served where it was, and has every route with its methods", async () => {
+  test("is served at its old path, and has every route with its methods", async () => {
     const { json } = await get("/intel.com/openapi.json");
     expect((await get("/explorer/openapi.json")).json).toEqual(json);
     expect(json).toEqual(JSON.parse(JSON.stringify(gatewayDocument())));
@@ -261,7 +261,7 @@ describe("the document", () => {
     );
   });
 
-  test("refers to nothing that it does not have", () => {
+  test("has no dangling references", () => {
     const document = gatewayDocument();
     const refs = [...JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)];
     const components = document["components"] as Record<string, Record<string, unknown>>;
@@ -270,7 +270,7 @@ describe("the document", () => {
   });
 });
 
-test("every route leads to its kind, and says the names in it", () => {
+test("every route leads to its kind, and names its parameters", () => {
   for (const { pattern, kind, isList } of URIS) {
     const filled = pattern.replaceAll(/\{[^}]*\.(\w+)\}/g, "a-$1");
     const target = targetOf(filled.split("/").filter((part) => part !== ""));

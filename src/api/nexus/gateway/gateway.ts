@@ -22,21 +22,21 @@ import { targetOf } from "./uris.ts";
 export interface GatewayOptions {
   readonly operations: OperationsAccess;
   readonly identify?: Identify | undefined;
-  /** Requires tokens of callers; absent: callers are identified by their address. */
+  /** Requires tokens from callers; absent: callers are identified by their address. */
   readonly guard?: OidcGuard | undefined;
-  /** Where to listen: "127.0.0.1:8001". */
+  /** The address to listen on: "127.0.0.1:8001". */
   readonly address: string;
   readonly hostNames?: readonly string[] | undefined;
-  /** Pages that may call it: "https://console.example.com". None, if it is not said. */
+  /** Pages that may call it: "https://console.example.com". Default: none. */
   readonly origins?: readonly string[] | undefined;
-  /** What the Kubernetes-style API serves, which is here as well. */
+  /** The Kubernetes-style API, which the gateway serves as well. */
   readonly routes: Routes;
   readonly logger: Logger;
   readonly traffic: Traffic;
   readonly drainMs?: number | undefined;
 }
 
-/** Whose paths the Kubernetes-style API knows. */
+/** The paths that the Kubernetes-style API serves. */
 const KUBERNETES = new Set([
   "api",
   "apis",
@@ -99,7 +99,7 @@ export function createNexusGateway(options: GatewayOptions): Promise<HttpListene
   return listenHttp({ address, flag, serve, drainMs: options.drainMs });
 }
 
-/** Whether the server is there may be asked by anybody, and a browser asks by itself which requests it may send. */
+/** Health checks need no token, and a browser sends preflights without one. */
 const OPEN = new Set(["healthz", "livez", "readyz"]);
 
 type Admitted =
@@ -125,7 +125,7 @@ const sentAway = (admission: Extract<Admitted, { readonly kind: "redirect" | "lo
     : answer({ message: "Logged out" });
 
 interface Asked {
-  /** For counts: never a path as a caller wrote it. */
+  /** For counters: never a caller's path. */
   readonly name: string;
   readonly answer: Promise<HttpAnswer | undefined> | HttpAnswer;
 }

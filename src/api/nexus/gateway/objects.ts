@@ -54,7 +54,7 @@ export async function serveTarget(
   }
 }
 
-/** A method that is not there. */
+/** An unsupported method. */
 export class NoMethod extends AppError {
   readonly allow: string;
 
@@ -65,7 +65,7 @@ export class NoMethod extends AppError {
 }
 const noMethod = (method: string, allow: string): AppError => new NoMethod(method, allow);
 
-/** Names may be query parameters, too; a singleton has only one. */
+/** Names may be query parameters too; a singleton has only one. */
 function checkNames({ uri: { kind, isList }, path }: RouteTarget, query: URLSearchParams): void {
   const names = namedKinds(kind);
   for (const [at, one] of names.entries()) {
@@ -108,16 +108,13 @@ function objectAt(
 const statusOf = ({ status }: NexusObject): object =>
   status.state === undefined ? {} : { state: status.state };
 
-/** Without what only clients of Kubernetes need. */
+/** Without fields that only clients of Kubernetes need. */
 function shown(object: NexusObject): { readonly spec: object; readonly status: object } {
   const spec = Object.entries(object.spec ?? {}).filter(([name]) => !name.endsWith("Gvk"));
   return { spec: Object.fromEntries(spec), status: statusOf(object) };
 }
 
-/**
- * A list is an array, as clients expect it; where there is more, headers say so. A page may be short and
- * still have a next one.
- */
+/** A list is an array, as clients expect; headers show whether there is more. A page may be short and still have a next one. */
 async function list(
   reader: Reader,
   kind: NexusKind,

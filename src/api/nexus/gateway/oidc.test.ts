@@ -37,7 +37,7 @@ type Send = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/** A gateway that asks for tokens of the issuer. */
+/** A gateway that requires tokens of the issuer. */
 async function serve(more: object = {}, cooldownMs = 0): Promise<Send> {
   const redirectUrl = "https://gw.example.com/callback";
   const file = { issuer: issuer.url, clientId: "busbar", redirectUrl, ...more };
@@ -63,7 +63,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const tokenOf = (claims: object = {}): Promise<string> => issuer.sign({ ...CLAIMS, ...claims });
 
 describe("a token", () => {
-  test("is taken from the header or the cookie, and its user is whose jobs they are", async () => {
+  test("is read from the header or the cookie, and its user owns the jobs", async () => {
     const send = await serve();
     const token = await tokenOf();
     const path = `${GROUPS}/g/job-requests/job-1`;
@@ -85,7 +85,7 @@ describe("a token", () => {
     ["the client as its audience", { cid: undefined, aud: ["x", "busbar"] }],
     ["an end a moment ago", { exp: NOW_S - 50 }],
     ["a beginning in a moment", { nbf: NOW_S + 50 }],
-  ] as const)("with %s is taken", async ([, claims]) => {
+  ] as const)("with %s is accepted", async ([, claims]) => {
     const send = await serve();
     expect((await send(GROUPS, bearer(await tokenOf(claims)))).status).toBe(200);
   });
@@ -98,10 +98,10 @@ describe("a token", () => {
     ["of another client", { cid: "x" }, "the token was not made for the client busbar"],
     ["of two clients", { azp: "x" }, "the token was not made for the client busbar"],
     ["of no client", { cid: undefined }, "the token was not made for the client busbar"],
-    ["of nobody", { sub: undefined }, "the token's claim sub is no name"],
-    ["of a name with controls", { sub: "a\u0007" }, "the token's claim sub is no name"],
-    ["that tells of a logout", { events: {} }, "the token is no token of access"],
-  ] as const)("%s is refused with 401, and the reason", async ([, claims, why]) => {
+    ["of nobody", { sub: undefined }, "the token's claim sub is not a name"],
+    ["of a name with controls", { sub: "a\u0007" }, "the token's claim sub is not a name"],
+    ["that tells of a logout", { events: {} }, "the token is not an access token"],
+  ] as const)("%s is rejected with 401, and the reason", async ([, claims, why]) => {
     const send = await serve();
     const answer = await send(GROUPS, bearer(await tokenOf(claims)));
     expect([answer.status, await answer.json()]).toEqual([401, { message: why }]);
@@ -110,7 +110,7 @@ describe("a token", () => {
     );
   });
 
-  test("without a signature, or with that of another issuer, is refused", async () => {
+  test("without a signature, or with that of another issuer, is rejected", async () => {
     const send = await serve();
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const [jwk] = issuer.publicKeys;
@@ -147,7 +147,7 @@ describe("a token", () => {
 });
 
 describe("the provider", () => {
-  test("may change its keys, and keys that it does not have are asked for once in a while", async () => {
+  test("may change its keys, and unknown keys are requested once in a while", async () => {
     const send = await serve({}, 60_000);
     expect((await send(GROUPS, bearer(await tokenOf()))).status).toBe(200);
     const stray = await issuer.sign(CLAIMS, "no-such-key");
@@ -160,7 +160,7 @@ describe("the provider", () => {
     }
   });
 
-  test("that does not answer closes the gateway with 503, until it does", async () => {
+  test("that does not answer closes the gateway with 503, until it answers", async () => {
     const token = await tokenOf();
     await issuer.close();
     const send = await serve();
@@ -174,14 +174,14 @@ describe("the provider", () => {
     expect((await send(GROUPS, bearer(token))).status).toBe(200);
   });
 
-  test("that calls itself otherwise is not the one", async () => {
+  test("with another issuer name is rejected", async () => {
     issuer.described = { issuer: "https://evil.example.com" };
     const send = await serve();
     expect((await send(GROUPS, bearer(await tokenOf()))).status).toBe(503);
   });
 });
 
-test("settings are no objects of the tree: whoever writes it does not decide who may", async () => {
+test("settings are not objects of the tree: a writer of the tree does not decide about access", async () => {
   const send = await serve();
   const token = bearer(await tokenOf());
   for (const path of [
@@ -237,7 +237,7 @@ describe("a login", () => {
   const messageOf = async (answer: Response) =>
     ((await answer.json()) as { message: string }).message;
 
-  test("ends with the token in a cookie, where the browser wanted to go", async () => {
+  test("ends with the token in a cookie, at the page that the browser requested", async () => {
     const send = await serve();
     const { state, nonce, back } = await begin(send);
     const token = await tokenOf();
@@ -260,7 +260,7 @@ describe("a login", () => {
     expect(out.headers.getSetCookie().join()).toContain("access_token=; Path=/; Max-Age=0");
   });
 
-  test("keeps the ID token where the access token is for the provider alone", async () => {
+  test("stores the ID token where the access token is only for the provider", async () => {
     const { state, nonce, back } = await begin(await serve());
     const id = await issuer.sign({ ...CLAIMS, cid: undefined, aud: "busbar", nonce });
     issuer.tokens = { access_token: "opaque", id_token: id };
@@ -268,14 +268,14 @@ describe("a login", () => {
     expect(done.headers.getSetCookie()[0]).toContain(`access_token=${id};`);
   });
 
-  test("is refused when it is another one's, took too long, or the provider says no", async () => {
+  test("is rejected when another browser began it, it took too long, or the provider rejects it", async () => {
     const { state, nonce, back } = await begin(await serve());
     const id_token = await issuer.sign({ ...CLAIMS, nonce: "another" });
     issuer.tokens = { access_token: await tokenOf(), id_token };
     const other = await back(`code=c1&state=${state}`);
     expect([other.status, await messageOf(other)]).toEqual([
       401,
-      "the ID token belongs to another login: begin again",
+      "the ID token belongs to another login: start again",
     ]);
     expect((await back("code=c1&state=x")).status).toBe(401);
     expect((await back(`code=c1&state=${state}`, "login=AAAA")).status).toBe(401);
@@ -301,7 +301,7 @@ describe("settings", () => {
     [{ ...fine, scopes: ["a b"] }, "--f: scopes: must be a list of texts without spaces"],
     [{ ...fine, claims: { a: 1 } }, "--f: claims: must be an object whose values are texts"],
     ["x", "--f: must be a JSON object"],
-  ] as const)("that are wrong are refused by name: %j", ([settings, problem]) => {
+  ] as const)("that are wrong are rejected by name: %j", ([settings, problem]) => {
     expect(() => parseOidcSettings(JSON.stringify(settings), "--f")).toThrow(problem);
   });
 });

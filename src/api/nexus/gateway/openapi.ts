@@ -30,7 +30,7 @@ export function gatewayDocument(): Json {
       responses: {
         ...Object.fromEntries(ALL_KINDS.filter(isServed).flatMap(responsesOf)),
         Message: {
-          description: "What was done, or why not",
+          description: "The result, or the error",
           content: content(ref("schemas", "Message")),
         },
       },
@@ -53,13 +53,7 @@ function pathsOf(uri: Uri): [string, Json][] {
   const status: [string, Json] = [
     `${pattern}/status`,
     {
-      get: operation(
-        uri,
-        "GET",
-        `${pattern}/status`,
-        "Show what the system says of it",
-        `Status${nodeOf(kind)}`,
-      ),
+      get: operation(uri, "GET", `${pattern}/status`, "Show its status", `Status${nodeOf(kind)}`),
     },
   ];
   const children = CHILDREN[kind.kind].map(({ field, kind: child }): [string, Json] => [
@@ -96,7 +90,7 @@ function objectOf(uri: Uri): Json {
       responses: { ...made, 403: MESSAGE },
     },
     patch: {
-      ...operation(uri, "PATCH", pattern, "Change the fields of its spec that are given"),
+      ...operation(uri, "PATCH", pattern, "Change the given fields of its spec"),
       requestBody,
       responses: { ...made, 404: MESSAGE },
     },
@@ -104,8 +98,8 @@ function objectOf(uri: Uri): Json {
       ? {}
       : {
           delete: {
-            ...operation(uri, "DELETE", pattern, "Delete it with all that hangs on it"),
-            responses: { 200: { description: "It is no more" }, 404: MESSAGE },
+            ...operation(uri, "DELETE", pattern, "Delete it with all objects below it"),
+            responses: { 200: { description: "It was deleted" }, 404: MESSAGE },
           },
         }),
   };
@@ -202,7 +196,7 @@ function responsesOf(kind: NexusKind): [string, Json][] {
     `${part}${node}`,
     { description, content: content(ref("schemas", `${node}.${part}`)) },
   ];
-  const [name, list] = described("List", `All ${kind.plural} that were asked for`);
+  const [name, list] = described("List", `The requested ${kind.plural}`);
   const text = { schema: { type: "string" } };
   const headers = {
     link: { description: "Where the next page is, if there is one", ...text },
@@ -210,7 +204,7 @@ function responsesOf(kind: NexusKind): [string, Json][] {
   };
   return [
     described("Get", kind.description),
-    described("Status", "What the system says of it"),
+    described("Status", "Its status"),
     [name, { ...list, headers }],
   ];
 }

@@ -2,19 +2,19 @@ import { CHILDREN, type Child, nodeOf } from "../model/children.ts";
 import { KINDS, type KindName, type NexusKind } from "../model/kinds.ts";
 import { namedKinds, type Path } from "../model/names.ts";
 
-/** Where the objects of a kind are, as the data model has them or should have had them. */
+/** The paths of the objects of a kind, as in the data model or as it intended. */
 export interface Uri {
   readonly kind: NexusKind;
-  /** With names of nodes in braces: /v1alpha1/sites/{site.Site}. Of a list without the last of them. */
+  /** With node names in braces: /v1alpha1/sites/{site.Site}. The path of a list lacks the last one. */
   readonly pattern: string;
   readonly isList: boolean;
-  /** Said otherwise in the data model, by mistake or not at all; documents leave it out. */
+  /** Spelt differently in the data model, by mistake or not at all; documents omit it. */
   readonly isAlias: boolean;
 }
 
 interface Declared {
   readonly kind: KindName;
-  /** Of the list; an object has its name behind it. */
+  /** The path of the list; an object's path has its name appended. */
   readonly list?: string;
   readonly object?: string;
   readonly aliases?: readonly string[];
@@ -27,11 +27,11 @@ const DECLARED: readonly Declared[] = [
   {
     kind: "SchedulerConfig",
     object: "/v1alpha1/schedular",
-    aliases: ["/v1alpha1/scheduler"], // as it is spelt
+    aliases: ["/v1alpha1/scheduler"], // the spelling of the data model
   },
   { kind: "Jobgroup", list: "/v1alpha1/job-groups" }, // it had none
   { kind: "Job", list: "/v1alpha1/job-groups/{jobgroup.Jobgroup}/job-requests" },
-  { kind: "Site", list: "/v1alpha1/sites" }, // lost for a blank line
+  { kind: "Site", list: "/v1alpha1/sites" }, // lost because of a blank line
   { kind: "Edge", list: "/v1alpha1/sites/{site.Site}/edges" },
   { kind: "SiteDC", list: "/v1alpha1/info/sites" },
   { kind: "EdgeDC", list: `/v1alpha1/info/sites/${SITE_DC}/edge` },
@@ -55,10 +55,10 @@ export const URIS: readonly Uri[] = DECLARED.flatMap(
   },
 );
 
-/** What a URL names. */
+/** The object or list of a URL. */
 export interface RouteTarget {
   readonly uri: Uri;
-  /** Names of parents, and of an object its own. */
+  /** The names of the parents, and of an object its own. */
   readonly path: Path;
   /** Only the status, or the children in this field. */
   readonly part?: "status" | Child;
@@ -71,7 +71,7 @@ interface Matcher {
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** A name has no slash; the list without one takes the shortest that fits. */
+/** A name contains no slash; the list without a name takes the shortest match. */
 const MATCHERS: readonly Matcher[] = URIS.map((uri) => ({
   uri,
   expression: new RegExp(
@@ -82,7 +82,7 @@ const MATCHERS: readonly Matcher[] = URIS.map((uri) => ({
   ),
 }));
 
-/** Segments were decoded before; what they hold of slashes was encoded and is none here. */
+/** Segments are decoded already; a slash in them was encoded and is no separator. */
 export function targetOf(segments: readonly string[]): RouteTarget | undefined {
   const whole = match(segments);
   if (whole !== undefined) return whole;
@@ -104,7 +104,7 @@ function match(segments: readonly string[]): RouteTarget | undefined {
   return undefined;
 }
 
-/** Of an object: where it is. */
+/** The path of an object. */
 export function addressOf(kind: NexusKind, path: Path): string {
   const uri = URIS.find((one) => one.kind === kind && !one.isList && !one.isAlias);
   const names = new Map(namedKinds(kind).map((one, at) => [nodeOf(one), path[at] ?? ""]));

@@ -26,14 +26,14 @@ async function ask(query: string, variables = {}): Promise<unknown> {
   return data;
 }
 
-/** Named as clients of the tree name it. */
+/** The names that clients of the tree use. */
 const submit = (name: string, group: string) =>
   bed.plane.operations.submitJobs(
     [{ spec: { name, group, command: ["true"], labels: { "nexus.job-id": "7" } } }],
     { allowUnsatisfiable: true },
   );
 
-test("the query of the old system runs as it stands", async () => {
+test("the query of the old system runs unchanged", async () => {
   await submit("job-1", "DefaultGroup");
   await submit("job-2", "DefaultGroup");
   const query =
@@ -66,7 +66,7 @@ test("every kind is a type with its name, spec, status and children", () => {
   ]);
 });
 
-test("all twelve kinds are reached from the root, with status, labels and hashed names", async () => {
+test("all twelve kinds can be reached from the root, with status, labels and hashed names", async () => {
   await anObedientAgent(bed.plane);
   await submit("job-1", "g");
   const query = `{ root { Id
@@ -116,7 +116,7 @@ test("all twelve kinds are reached from the root, with status, labels and hashed
   });
 });
 
-test("pages and selectors, and nothing that is not there", async () => {
+test("supports pages and selectors, and returns nothing for missing objects", async () => {
   for (let at = 0; at < 5; at++) await submit(`job-${at}`, "g");
   await submit("other", "h");
   const page = `query($from: String) { root { Config { JobGroups(Id: "g") {
@@ -157,7 +157,7 @@ test("pages and selectors, and nothing that is not there", async () => {
   ).rejects.toThrow("labelSelector");
 });
 
-test("mutations make and delete objects of the tree, as operations allow it", async () => {
+test("mutations create and delete objects of the tree, within the caller's permissions", async () => {
   const made = await ask(`mutation {
     create_jobscheduler_Job(Jobgroup: "g", Id: "job-9", JobId: 9, PowerNeeded: 40) { Id PowerNeeded ParentLabels }
   }`);
@@ -179,7 +179,7 @@ test("mutations make and delete objects of the tree, as operations allow it", as
   ).rejects.toThrow("not found");
 });
 
-test("subscriptions show jobs and edges as events have them, and no others", async () => {
+test("subscriptions show jobs and edges as in events, and no others", async () => {
   await submit("job-1", "g");
   await eventually(() => bed.reader.tree.job("1") !== undefined, { what: "the job in the tree" });
   const job = await bed.plane.operations.getJob("1");

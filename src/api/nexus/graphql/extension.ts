@@ -76,20 +76,20 @@ export function nexusExtension(routes: {
   };
 }
 
-/** Arguments of GraphQL may be left out or null; those that are IDs are texts then. */
+/** Arguments of GraphQL may be absent or null; IDs are texts then. */
 const isGiven = (argument: unknown): argument is string => typeof argument === "string";
 
 const named = (object: NexusObject, id: unknown): NexusObject | null =>
   !isGiven(id) || object.metadata.labels[DISPLAY_NAME] === id ? object : null;
 
-/** The names on the way to an object, from its labels. */
+/** The names on the path to an object, from its labels. */
 const pathTo = (kind: NexusKind, { metadata }: NexusObject): readonly string[] =>
   namedKinds(kind).map((each) =>
     each === kind ? (metadata.labels[DISPLAY_NAME] ?? "") : (metadata.labels[each.crd] ?? ""),
   );
 
 function childReader(reader: Reader): ChildReader {
-  /** What a caller selects, below this parent. */
+  /** A caller's selection, below this parent. */
   const selectorFor = (
     parent: NexusObject,
     kind: NexusKind,

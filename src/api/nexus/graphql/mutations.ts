@@ -31,7 +31,7 @@ const nameArguments = (kind: NexusKind): Record<string, GraphQLArgumentConfig> =
 const pathIn = (kind: NexusKind, args: Arguments): Path =>
   namedKinds(kind).map((one) => String(args[one === kind ? "Id" : one.kind]));
 
-/** Makes and deletes objects of each kind that has names: `create_jobscheduler_Job`, `delete_jobscheduler_Job`. */
+/** Creates and deletes objects of each named kind: `create_jobscheduler_Job`, `delete_jobscheduler_Job`. */
 export function mutationFields(
   types: KindTypes,
   reader: Reader,
@@ -53,7 +53,7 @@ function fieldsOf(
   return {
     [`create_${typeName(kind)}`]: {
       type: types[kind.kind],
-      description: `Makes a ${kind.kind}; parents that are missing are made with it`,
+      description: `Creates a ${kind.kind}, and its parents if they are missing`,
       args: {
         ...nameArguments(kind),
         ...Object.fromEntries(
@@ -78,7 +78,7 @@ function fieldsOf(
     },
     [`delete_${typeName(kind)}`]: {
       type: GraphQLBoolean,
-      description: `Deletes a ${kind.kind} with all that hangs on it`,
+      description: `Deletes a ${kind.kind} with all objects below it`,
       args: nameArguments(kind),
       extensions: { notes },
       async resolve(_, args: Arguments, { operations }) {

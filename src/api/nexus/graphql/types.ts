@@ -16,7 +16,7 @@ import { ALL_KINDS, type KindName, type NexusKind } from "../model/kinds.ts";
 import { DISPLAY_NAME } from "../model/names.ts";
 import type { NexusObject } from "../model/object.ts";
 
-/** How objects below others are read. */
+/** How to read objects below others. */
 export interface ChildReader {
   one(kind: NexusKind, caller: GraphqlCaller): Promise<NexusObject>;
   many(parent: NexusObject, kind: NexusKind, asked: ManyAsked): Promise<readonly NexusObject[]>;
@@ -49,7 +49,7 @@ type Config = GraphQLFieldConfig<NexusObject, GraphqlCaller>;
 
 /** The tree is in memory. */
 const LIST_COST = 5;
-/** Assumed of all that hang on one object. */
+/** The assumed number of children of one object. */
 const ROWS = 10;
 
 const selectors = {
@@ -59,7 +59,7 @@ const selectors = {
 
 export const typeName = (kind: NexusKind): string => `${packageOf(kind)}_${kind.kind}`;
 
-/** A type for each of the twelve kinds, called as the generated schema of the old system calls it. */
+/** A type for each of the twelve kinds, with its name in the generated schema of the old system. */
 export function kindTypes(reader: ChildReader): KindTypes {
   const types: Record<string, GraphQLObjectType<NexusObject, GraphqlCaller>> = {};
   const typeOf = (kind: NexusKind) => types[kind.kind] as GraphQLObjectType;
@@ -85,10 +85,10 @@ function ownFields(kind: NexusKind): GraphQLFieldConfigMap<NexusObject, GraphqlC
   return {
     Id: of(
       GraphQLID,
-      "The name that people gave it",
+      "The name given by its creator",
       ({ metadata }) => metadata.labels[DISPLAY_NAME],
     ),
-    ParentLabels: of(JsonMap, "Its name and those of what it hangs on, by kind", ({ metadata }) =>
+    ParentLabels: of(JsonMap, "Its name and those of its parents, by kind", ({ metadata }) =>
       Object.fromEntries(
         ALL_KINDS.flatMap(({ crd, kind: name }) => {
           const own = name === kind.kind ? metadata.labels[DISPLAY_NAME] : undefined;
@@ -106,7 +106,7 @@ function ownFields(kind: NexusKind): GraphQLFieldConfigMap<NexusObject, GraphqlC
     ),
     CreationTimestamp: of(
       GraphQLString,
-      "Since when it is there",
+      "When it was created",
       ({ metadata }) => metadata.creationTimestamp,
     ),
     ...Object.fromEntries(
@@ -117,8 +117,8 @@ function ownFields(kind: NexusKind): GraphQLFieldConfigMap<NexusObject, GraphqlC
     ),
     ...(status && {
       Status: of(
-        groupType(`${typeName(kind)}_Status`, "What the system says of it", status),
-        "What the system says of it",
+        groupType(`${typeName(kind)}_Status`, "Its status", status),
+        "Its status",
         (object) => object.status.state ?? {},
       ),
     }),
@@ -152,7 +152,7 @@ function groupType(
   });
 }
 
-/** Groups are types of their own; maps of groups are lists of their values with their keys as Name. */
+/** Groups are types of their own; maps of groups are lists of their values with the key as Name. */
 function partOf(
   name: string,
   field: string,
@@ -203,7 +203,7 @@ function childFields(
     fields[field] = {
       type: new GraphQLList(new GraphQLNonNull(type)),
       description: `${child.description} All of them, or the one with this Id`,
-      args: { Id: { type: GraphQLID, description: "The name that people gave it" }, ...selectors },
+      args: { Id: { type: GraphQLID, description: "The name given by its creator" }, ...selectors },
       extensions: {
         notes: {
           cost: LIST_COST,

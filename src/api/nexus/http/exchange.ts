@@ -8,13 +8,13 @@ import type { Included } from "../model/table.ts";
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** As the caller's principal may use them. */
+  /** The operations of the caller's principal. */
   readonly operations: Operations;
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-/** What a handler answers: a document, or nothing when it has answered by itself. */
+/** The answer of a handler: a document, or nothing when the handler has already answered. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: object | string | Uint8Array;
@@ -40,13 +40,13 @@ export function send(
     "content-length": bytes.length,
     "cache-control": "no-cache, private",
     ...headers,
-    // An unread body would be taken for the next request.
+    // An unread body would be parsed as the next request.
     ...(request.complete ? {} : { connection: "close" }),
   });
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
-/** Resolves when the reader has room for more. Throws when it has left. */
+/** Resolves when the reader can receive more. Throws when it has disconnected. */
 export async function writeWhenRoom(
   response: ServerResponse,
   bytes: string | Buffer,
@@ -66,9 +66,9 @@ export async function writeWhenRoom(
 }
 
 const hasLeft = (cause?: unknown): AppError =>
-  new AppError("unavailable", "the caller has left", { cause });
+  new AppError("unavailable", "the caller has disconnected", { cause });
 
-/** The path as segments, without the slashes at its end. */
+/** The path as segments, without trailing slashes. */
 export function readPath(url: string | undefined): {
   readonly path: readonly string[];
   readonly query: URLSearchParams;
@@ -85,7 +85,7 @@ export function readPath(url: string | undefined): {
 export const isSet = (query: URLSearchParams, name: string): boolean =>
   ["true", "1", "t", "T", "TRUE", "True"].includes(query.get(name) ?? "");
 
-/** undefined: it is not there, or empty. */
+/** undefined: it is absent, or empty. */
 export const textOf = (query: URLSearchParams, name: string): string | undefined =>
   query.get(name) || undefined;
 
@@ -97,7 +97,7 @@ export function numberOf(query: URLSearchParams, name: string): number | undefin
   return Number(text);
 }
 
-/** How much of an object the rows of a table carry. */
+/** How much of an object the rows of a table contain. */
 export function includedOf(query: URLSearchParams): Included {
   const text = textOf(query, "includeObject") ?? "Metadata";
   if (text === "Metadata" || text === "Object" || text === "None") return text;

@@ -13,7 +13,7 @@ import { type Exchange, includedOf, numberOf, textOf, writeWhenRoom } from "./ex
 export const selectorOf = (query: URLSearchParams): Selector =>
   toSelector(textOf(query, "labelSelector"), textOf(query, "fieldSelector"));
 
-/** Where a list goes on, and the revision that all of its pages are of, or later. */
+/** Where a list continues, and the minimum revision of all its pages. */
 interface Continued {
   readonly revision: number;
   readonly from: string;
@@ -28,7 +28,7 @@ function fromToken(text: string | undefined): Continued | undefined {
     const [revision, from] = JSON.parse(Buffer.from(text, "base64url").toString()) as unknown[];
     if (typeof revision === "number" && typeof from === "string") return { revision, from };
   } catch {
-    // it is refused below
+    // rejected below
   }
   throw badContinue();
 }
@@ -39,8 +39,8 @@ export interface ListHost {
 }
 
 /**
- * As it was asked for: in the group of an alias, and by the name that people call it. kubectl compares
- * the name in a file with that of the object.
+ * In the requested form: in the group of an alias, and by the name that people use. kubectl compares the name in a file with that of the
+ * object.
  */
 export function asAsked(served: Served, object: NexusObject, name?: string): NexusObject {
   const { metadata } = object;
@@ -51,8 +51,8 @@ export function asAsked(served: Served, object: NexusObject, name?: string): Nex
 }
 
 /**
- * Answers page by page, so that no list is in memory as a whole, and others have their turn in between.
- * Without a limit all pages are sent as one.
+ * Answers page by page, so that no list is in memory as a whole, and other work has its turn in between. Without a limit all pages are sent
+ * as one.
  */
 export async function list(host: ListHost, served: Served, exchange: Exchange): Promise<void> {
   const { query, response, operations, request } = exchange;
@@ -62,7 +62,7 @@ export async function list(host: ListHost, served: Served, exchange: Exchange): 
   const continued = fromToken(textOf(query, "continue"));
   const limit = Math.min(asked === 0 ? limits.nexusListMax : asked, limits.nexusListMax);
   const isAll = asked === 0;
-  // Before anything is read: whoever watches from it misses nothing.
+  // Read before anything else: a watch from this revision misses nothing.
   const revision = continued?.revision ?? host.reader.revision;
   const read = (from: string | undefined) =>
     host.reader.page(operations, kind, { selector, limit, from });

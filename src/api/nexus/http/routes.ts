@@ -24,7 +24,7 @@ export interface Routes extends WatchHost, WriteHost {
 }
 
 interface Routed {
-  /** For counts: never a path as a caller wrote it. */
+  /** For counters: never a caller's path. */
   readonly name: string;
   readonly answer: Promise<HttpAnswer | undefined> | HttpAnswer;
 }

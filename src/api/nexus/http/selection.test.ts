@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { aNexusBed, JOBS, type Line } from "../testing/nexus-bed.ts";
 import { at, OldPrograms } from "../testing/old-programs.ts";
 
-// What kube-apiserver tells a watch that selects: an object that comes to fit is new, and one that no longer does is gone.
+// The events that kube-apiserver sends to a watch with a selector: an object that begins to match is added, and one that no longer matches
+// is deleted.
 let bed: Awaited<ReturnType<typeof aNexusBed>>;
 let tree: OldPrograms;
 beforeEach(async () => {
@@ -30,7 +31,7 @@ const told = ({ lines }: { readonly lines: readonly Line[] }) =>
     return `${type} ${labels["nexus/display_name"]} ${labels["tier"] ?? "-"}`;
   });
 
-test("labels that change bring an object into a selection and take it out, with the labels it had", async () => {
+test("changed labels add an object to a selection and delete it, with the labels it had", async () => {
   await tree.makeGroup("night");
   await tree.makeGroup("day");
   const { path, seen } = await watchFrom(GROUPS, "labelSelector=tier%3Dgold");
@@ -53,14 +54,14 @@ test("labels that change bring an object into a selection and take it out, with 
   expect(told(seen)).toEqual(all);
   const versions = seen.lines.map(({ object }) => Number(object.metadata.resourceVersion));
   expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
-  // The same for a client that comes later and resumes in between.
+  // The same for a client that connects later and resumes in between.
   const second = seen.lines[1]?.object.metadata.resourceVersion;
   const later = await bed.watch(path.replace(/resourceVersion=\d+/, `resourceVersion=${second}`));
   await bed.tells(later, 3);
   expect(later.lines.map(({ type }) => type)).toEqual(["DELETED", "ADDED", "DELETED"]);
 });
 
-test("the label of a site comes and goes with its work, and an edge's with its agent", async () => {
+test("the label of a site follows its work, and an edge's label follows its agent", async () => {
   await tree.startEdgeAgent("edge-10");
   await tree.makeGroup("G");
   const query = "labelSelector=jobgroups.jobgroup.intel.com%3DG";
@@ -73,7 +74,7 @@ test("the label of a site comes and goes with its work, and an edge's with its a
   expect(told(seen)).toEqual(["ADDED edge-10 -", "DELETED edge-10 -"]);
 });
 
-test("an object comes and goes by its status, and others are not told of", async () => {
+test("an object is added and deleted by its status, and other objects cause no events", async () => {
   await tree.startEdgeAgent("edge-10");
   await tree.makeGroup("G");
   const make = (name: string) => tree.post("Job", ["G", name], { spec: { powerNeeded: 100 } });

@@ -7,17 +7,17 @@ import type { Tree } from "../tree/tree.ts";
 /** A change of an object, as a watch receives it. */
 export type Told = Pick<Aside, "type" | "object">;
 
-/** What a change is to a watch that selects objects; undefined: nothing. */
+/** The event of a change for a watch with a selector; undefined: none. */
 export type WatchSelection = (told: Told) => Told | undefined;
 
-/** An object that comes to fit is new to the watch, and one that no longer fits is gone. */
+/** An object that begins to match is added for the watch, and one that no longer matches is deleted. */
 function moved({ type, object }: Told, wasIn: boolean, isIn: boolean): Told | undefined {
   if (type === "DELETED") return wasIn ? { type, object } : undefined;
   if (!isIn) return wasIn ? { type: "DELETED", object } : undefined;
   return { type: wasIn ? type : "ADDED", object };
 }
 
-/** By labels, which are known as they were: nothing is kept for a watch. */
+/** By labels, whose earlier values are known: nothing is stored for a watch. */
 export const selectByLabels =
   ({ asides }: Tree, selector: Selector): WatchSelection =>
   (told) => {
@@ -32,7 +32,7 @@ export const selectByLabels =
     return moved(isIn ? told : { type, object: before }, wasIn, isIn);
   };
 
-/** What is selected when a watch begins, and the revision up to which it is told what was before. */
+/** The selected objects when a watch begins, and the revision up to which earlier states are replayed. */
 export interface Present {
   readonly objects: readonly NexusObject[];
   readonly revision: number;
@@ -61,11 +61,11 @@ export function selectByStatus(
     const revision = Number(told.object.metadata.resourceVersion);
     const known = members.get(name);
     const isIn = selector.fits(told.object);
-    // The same event may be asked for again.
+    // The same event may be requested again.
     const wasIn =
       known?.revision === revision
         ? known.wasIn
-        : // What the watch has from a list may have left before it began.
+        : // An object that the watch has from a list may have left before the watch began.
           (known?.isIn ?? (told.type === "MODIFIED" && !isIn && revision <= since));
     members.delete(name);
     if (isIn && told.type !== "DELETED" && members.size < limits.nexusMembersMax) {

@@ -24,7 +24,7 @@ export interface WatchShape {
   readonly hasBookmarks: boolean;
 }
 
-/** What an event of Busbar is to a watch of a kind: of most none, of some several. */
+/** Converts an event of Busbar to events of a kind: most to none, some to several. */
 export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): readonly Told[] {
   const { revision } = event;
   if (event.kind === "sync" || event.kind === "bookmark") return [];
@@ -65,7 +65,7 @@ export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): rea
   return told;
 }
 
-/** How events look to watches of one shape. */
+/** The form of events for watches of one shape. */
 export interface NexusFormat extends WatchFormat {
   line(told: Told): Buffer;
   /** The same, compressed. */
@@ -139,7 +139,7 @@ export class Formats {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const [oldest] = this.#known.keys();
-    // Watches that have it go on with it.
+    // Existing watches of this shape keep using it.
     if (this.#known.size >= FORMATS_MAX && oldest !== undefined) this.#known.delete(oldest);
     const format = createFormat(this.#tree, shape, this.#nowMs);
     this.#known.set(key, format);

@@ -8,7 +8,7 @@ import type { OpenWatch, WatchSink } from "../../../server/watch/watch-format.ts
 import { toFailure, toStatus } from "../documents/status.ts";
 import { writeWhenRoom } from "./exchange.ts";
 
-/** The answer to one watch: a line for each event, and at last, if it failed, why. */
+/** The answer to one watch: a line for each event, and at last, if it failed, the reason. */
 export class WatchStream implements WatchSink {
   readonly #response: ServerResponse;
   readonly #gzip: GzipStream | undefined;
@@ -28,12 +28,12 @@ export class WatchStream implements WatchSink {
     return this.#isEnded || this.#response.destroyed;
   }
 
-  /** Sends the head. `timeoutMs`: when it ends by itself; undefined: never. */
+  /** Sends the headers. `timeoutMs`: when it ends by itself; undefined: never. */
   start(type: string, timeoutMs: number | undefined): void {
     const response = this.#response;
     if (response.destroyed || response.socket === null) return this.#closed();
     boundSendBuffer(response.socket, limits.watchSendBufferBytes);
-    // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
+    // Without chunked encoding, so that all readers get the same bytes; the connection ends with the watch.
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, {
       "content-type": type,
@@ -48,7 +48,7 @@ export class WatchStream implements WatchSink {
     if (timeoutMs !== undefined) this.#timers.push(setTimeout(() => this.#finish(), timeoutMs));
   }
 
-  /** From now on it sends what this watch tells. */
+  /** From now on it sends the events of this watch. */
   attach(watch: OpenWatch): void {
     this.#watch = watch;
     if (this.isOver) watch.close();
@@ -58,7 +58,7 @@ export class WatchStream implements WatchSink {
     if (!this.isOver) this.#timers.push(setInterval(run, ms));
   }
 
-  /** Lines that are for this watch alone. Resolves when its reader has room for more; throws when it has left. */
+  /** Lines for this watch alone. Resolves when its reader can receive more; throws when it has disconnected. */
   async write(lines: Buffer): Promise<void> {
     if (this.isOver || lines.length === 0) return;
     const part = this.#gzip === undefined ? lines : gzipEvents(lines);

@@ -18,11 +18,11 @@ export interface WatchHost extends ListHost {
   readonly formats: Formats;
   /** Ends with the server. */
   readonly closing: AbortSignal;
-  /** Told of each watch that is open, for as long as it is. */
+  /** Notified of each open watch, and of its end. */
   readonly opened: (kind: NexusKind, agent: string) => () => void;
 }
 
-/** Which events of Busbar concern a kind. */
+/** The events of Busbar that concern a kind. */
 const EVENTS: Readonly<Partial<Record<KindName, WatchQuery["kinds"]>>> = {
   Job: ["job", "nexus"],
   JobInfo: ["task", "job", "nexus"],
@@ -71,7 +71,7 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
       ),
     );
   };
-  // What can be refused is refused before anything is sent.
+  // All rejections happen before anything is sent.
   if (first === undefined) open();
   const timeoutMs = timeoutS === undefined ? undefined : timeoutS * 1_000;
   stream.start(isTable ? TABLE_TYPE : "application/json", timeoutMs);
@@ -111,7 +111,7 @@ function revisionOf({ reader }: WatchHost, text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw invalid("resourceVersion", "must be a whole number");
   const revision = Number(text);
   if (revision >= reader.tree.asides.lostUpTo) return revision;
-  throw expired(`changes after ${revision} are no longer kept; list again`);
+  throw expired(`changes after ${revision} have expired; list again`);
 }
 
 const pageOf = (
@@ -122,7 +122,7 @@ const pageOf = (
 ): Promise<ListPage> =>
   reader.page(operations, served.kind, { selector, limit: limits.nexusListMax, from });
 
-/** What a selection by status holds when its watch begins, after a list. */
+/** The selection by status when its watch begins, after a list. */
 async function allOf(
   host: WatchHost,
   shape: WatchShape,
@@ -142,7 +142,7 @@ async function allOf(
   return objects;
 }
 
-/** A watch from the start begins with all there is: page by page, as its reader takes it. One that takes nothing is cut off. */
+/** A watch from the start begins with all objects: page by page, as its reader reads. A reader that reads nothing is cut off. */
 async function sendPresent(
   host: WatchHost,
   shape: WatchShape,
@@ -183,7 +183,7 @@ function* blocksOf(objects: readonly NexusObject[], format: NexusFormat): Genera
   if (bytes > 0) yield Buffer.concat(lines);
 }
 
-/** Statistics are no row: they are looked at now and then, and told when they have changed. */
+/** Statistics have no row: they are polled now and then, and sent when they have changed. */
 function tellStats(
   { reader }: WatchHost,
   { operations }: Exchange,

@@ -18,7 +18,7 @@ export interface WriteHost extends ListHost {
   readonly memoryOf: (connection: object) => ConnectionMemory;
 }
 
-/** What a URL names. */
+/** The object of a URL. */
 export interface ObjectTarget {
   readonly served: Served;
   readonly name: string | undefined;
@@ -69,7 +69,7 @@ function isDry(query: URLSearchParams): boolean {
   return asked.length > 0;
 }
 
-/** With what the client is warned of. */
+/** With the warnings for the client. */
 function shown(
   { served, name }: ObjectTarget,
   object: NexusObject,
@@ -92,9 +92,9 @@ async function post({ host, exchange, target, body }: WriteRequest): Promise<Htt
   return shown({ ...target, name: received.name }, object, warnings, 201);
 }
 
-/** The object that a URL names, as it is. */
+/** The present object of a URL. */
 interface Present {
-  /** Undefined: there is always one. */
+  /** Undefined: it always exists. */
   readonly ref: Ref | undefined;
   readonly object: NexusObject;
 }
@@ -147,7 +147,7 @@ async function replace(
   return shown(target, object, warnings);
 }
 
-/** Users may keep using their own name for it. */
+/** Users may continue to use their own name for it. */
 function checkName({ object }: Present, { name }: Received): void {
   const { metadata } = object;
   if (["", metadata.name, metadata.labels[DISPLAY_NAME]].includes(name)) return;
@@ -159,7 +159,7 @@ const PATCHES: Readonly<Record<string, (object: unknown, patch: unknown) => unkn
   "application/merge-patch+json": mergePatch,
 };
 
-/** What kubectl would send otherwise, and how to have it send something else. */
+/** The types that kubectl sends otherwise, and how to make it send another. */
 const REFUSED_PATCHES: Readonly<Record<string, string>> = {
   "application/apply-patch+yaml":
     "server-side apply is not supported; use kubectl apply without --server-side",
@@ -182,7 +182,7 @@ async function patch(request: WriteRequest): Promise<HttpAnswer> {
     try {
       return await replace(request, present, received);
     } catch (error) {
-      // Others change it at the same time: a patch that names no version means any.
+      // Other clients change it at the same time: a patch that names no version applies to any.
       const isLate = error instanceof AppError && error.code === "conflict";
       const isAny = received.resourceVersion === present.object.metadata.resourceVersion;
       if (!isLate || !isAny || tries >= limits.nexusPatchTries) throw error;
@@ -214,7 +214,7 @@ async function remove(request: WriteRequest): Promise<HttpAnswer> {
   return answer(success({ name, group: target.served.group, kind: kind.plural, uid }));
 }
 
-/** Page by page: others have their turn in between. */
+/** Page by page: other work has its turn in between. */
 async function removeAll(
   { host, exchange, target }: WriteRequest,
   isTrial: boolean,

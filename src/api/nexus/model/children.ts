@@ -2,7 +2,7 @@ import { invariant } from "../../../lib/invariant.ts";
 import { specFields } from "./fields.ts";
 import { ALL_KINDS, KINDS, type KindName, type NexusKind } from "./kinds.ts";
 
-/** What hangs on a kind, by the field that the data model gave it. */
+/** The children of a kind, by their field in the data model. */
 export interface Child {
   /** As Go writes it: JobGroups, Scheduler, SitesDC. */
   readonly field: string;
@@ -13,7 +13,7 @@ const GVK = /Gvk$/;
 
 export const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** A field of the spec for each kind of children is all that the model says of them. */
+/** The model describes children only by a field of the spec for each kind. */
 function childrenOf({ kind, ...rest }: NexusKind): readonly Child[] {
   const below = ALL_KINDS.filter(({ ancestors }) => ancestors.at(-1) === kind);
   return Object.entries(specFields({ kind, ...rest }))
@@ -34,7 +34,7 @@ export const CHILDREN = Object.fromEntries(
 
 export const ROOT: NexusKind = KINDS.PowerScheduler;
 
-/** The package of Go that a kind is of: the first word of its group. */
+/** The Go package of a kind: the first word of its group. */
 export const packageOf = ({ group }: NexusKind): string => group.split(".", 1)[0] ?? "";
 
 /** `jobscheduler.Job`: in routes, parameters and documents of the gateway. */

@@ -1,6 +1,6 @@
 import type { NexusKind, KindName } from "./kinds.ts";
 
-/** A field as OpenAPI describes it: documents, `kubectl explain` and strict checks are made of these. */
+/** A field as OpenAPI describes it: the source of documents, `kubectl explain` and strict checks. */
 export type Field =
   | {
       readonly type: "integer";
@@ -20,7 +20,7 @@ export type Field =
 type Fields = Readonly<Record<string, Field>>;
 
 const text = (description: string): Field => ({ type: "string", description });
-/** uint32 and uint64 of the old wire: whole numbers from 0. */
+/** uint32 and uint64 of the old wire: integers from 0. */
 const count = (description: string): Field => ({
   type: "integer",
   format: "int64",
@@ -61,9 +61,9 @@ const SPECS: Readonly<Record<KindName, Fields>> = {
   Jobgroup: children("jobsGvk"),
   SchedulerConfig: {},
   Job: {
-    jobId: count("A number that its requester gave it; else the id it has in Busbar."),
+    jobId: count("The number that its requester set; else its id in Busbar."),
     powerNeeded: count("Energy that it needs, in watt-seconds; 0: an ordinary job."),
-    creationTime: seconds("When its requester made it"),
+    creationTime: seconds("When its requester created it"),
   },
   Inventory: children("siteGvk"),
   Site: children("edgesGvk"),
@@ -89,7 +89,7 @@ const STATES: Readonly<Partial<Record<KindName, Fields>>> = {
       group("One share.", {
         powerRequested: count("Energy of the share, in watt-seconds."),
         startTime: NOT_STARTED,
-        endTime: seconds("When it ended, or when progress was last told"),
+        endTime: seconds("When it ended, or when progress was last reported"),
         progress: count("Percent of the share that is done."),
       }),
     ),
@@ -97,7 +97,7 @@ const STATES: Readonly<Partial<Record<KindName, Fields>>> = {
   JobInfo: {
     progress: count("Percent that is done."),
     startTime: NOT_STARTED,
-    endTime: seconds("When it ended, or when progress was last told"),
+    endTime: seconds("When it ended, or when progress was last reported"),
   },
   Edge: {
     powerInfo: group("Its power now.", {
@@ -107,18 +107,18 @@ const STATES: Readonly<Partial<Record<KindName, Fields>>> = {
     currentJob: text("The job it works for; empty: none."),
     currentJobPercentCompleted: count("Percent of its share that is done."),
     currentJobPowerRequested: count("Energy of its share, in watt-seconds."),
-    totalJobsProcessed: count("Shares that it has completed, of jobs that are kept."),
+    totalJobsProcessed: count("Shares that it has completed, of retained jobs."),
     totalPowerServed: count("Energy of these shares, in watt-seconds."),
   },
   SchedulerConfig: {
-    totalJobsExecuted: group("What has ended, of what is kept.", {
+    totalJobsExecuted: group("Ended jobs that are retained.", {
       totalJobsProcessed: count("Jobs."),
       totalPowerProcessed: count("Energy that was done, in watt-seconds."),
     }),
-    jobsQueued: count("Jobs of which nothing has begun."),
-    jobsRunning: count("Jobs of which something is under way."),
-    busyEdges: count("Edges that do a share."),
-    freeEdges: count("Edges that could begin one."),
+    jobsQueued: count("Jobs without a started share."),
+    jobsRunning: count("Jobs with a share under way."),
+    busyEdges: count("Edges that run a share."),
+    freeEdges: count("Edges that could start one."),
     jobRate1Min: count("Jobs that ended in the last minute, in thousandths a second."),
     jobRate10Sec: count("The same of the last ten seconds."),
     busyEdgesPerSite: map("Busy edges, by site.", count("Edges.")),
@@ -136,7 +136,7 @@ export const specFields = ({ kind }: NexusKind): Fields => SPECS[kind];
 export const statusFields = ({ kind }: NexusKind): Fields => {
   const state = STATES[kind];
   return {
-    ...(state === undefined ? {} : { state: group("What the system says of it.", state) }),
+    ...(state === undefined ? {} : { state: group("Its status.", state) }),
     nexus: NEXUS,
   };
 };

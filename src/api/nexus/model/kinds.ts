@@ -6,7 +6,7 @@ export interface NexusKind {
   readonly group: string;
   /** `plural.group`: in labels of its children, and in names. */
   readonly crd: string;
-  /** There is one, called "default". */
+  /** It is a singleton, named "default". */
   readonly isSingleton: boolean;
   /** Root first. */
   readonly ancestors: readonly KindName[];
@@ -54,7 +54,7 @@ const DECLARED: Readonly<Record<KindName, Declared>> = {
     group: "config.intel.com",
     isSingleton: true,
     ancestors: ["PowerScheduler"],
-    description: "What callers ask for: job groups and their jobs.",
+    description: "The wanted work: job groups and their jobs.",
   },
   Jobgroup: {
     plural: "jobgroups",
@@ -81,13 +81,13 @@ const DECLARED: Readonly<Record<KindName, Declared>> = {
     group: "inventory.intel.com",
     isSingleton: true,
     ancestors: ["PowerScheduler"],
-    description: "What is there: sites and their edges.",
+    description: "The inventory: sites and their edges.",
   },
   Site: {
     plural: "sites",
     group: "site.intel.com",
     ancestors: INVENTORY,
-    description: "A place with edges: one of Busbar's clusters.",
+    description: "A site with edges: one of Busbar's clusters.",
   },
   Edge: {
     plural: "edges",
@@ -119,7 +119,7 @@ const DECLARED: Readonly<Record<KindName, Declared>> = {
     plural: "jobinfos",
     group: "jobmgmt.intel.com",
     ancestors: [...DESIRED, "SiteDC", "EdgeDC"],
-    description: "The share of a job that an edge does.",
+    description: "The share of a job that an edge runs.",
   },
 };
 
@@ -147,13 +147,13 @@ export const ALL_KINDS: readonly NexusKind[] = KIND_NAMES.map((kind) => KINDS[ki
 /** The version of every kind. */
 export const VERSION = "v1";
 
-/** A kind as it is served: in its own group, or in one that a document calls it by. */
+/** A kind as it is served: in its own group, or in one that documentation uses. */
 export interface Served {
   readonly kind: NexusKind;
   readonly group: string;
 }
 
-/** The seed's README asks for the scheduler's statistics in the group of jobs. */
+/** The seed's README requests the scheduler's statistics in the group of jobs. */
 const ALIAS: Served = { kind: KINDS.SchedulerConfig, group: "jobscheduler.intel.com" };
 
 export const SERVED: readonly Served[] = [

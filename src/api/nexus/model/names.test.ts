@@ -23,7 +23,7 @@ for (const [kind, path, name] of vectors) {
   });
 }
 
-test("labels name every ancestor, and lead back to the path", () => {
+test("labels name every ancestor, and give the path", () => {
   const labels = treeLabels(KINDS.Job, ["DefaultGroup", "job-1"]);
   expect(labels).toEqual({
     "nexus/display_name": "job-1",
@@ -36,9 +36,9 @@ test("labels name every ancestor, and lead back to the path", () => {
   expect(pathOf(KINDS.JobInfo, "x", {})).toEqual(["default", "default", "x"]);
 });
 
-test("only labels of ancestors and names are the tree's", () => {
+test("only labels of ancestors and names belong to the tree", () => {
   expect(isTreeLabel(KINDS.Job, "jobgroups.jobgroup.intel.com")).toBe(true);
-  // A site is labelled with the group that it works for: no ancestor of it.
+  // The label of a site names the group that it works for, which is no ancestor of it.
   expect(isTreeLabel(KINDS.SiteDC, "jobgroups.jobgroup.intel.com")).toBe(false);
 });
 

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { KINDS, type NexusKind, type KindName } from "./kinds.ts";
 
-/** The names of an object and of its parents that callers chose; those of singletons are left out. */
+/** The names of an object and of its parents that callers chose; those of singletons are omitted. */
 export type Path = readonly string[];
 
-/** Of a singleton, and of a parent without a name. */
+/** For a singleton, and for a parent without a name. */
 export const DEFAULT = "default";
 
 export const DISPLAY_NAME = "nexus/display_name";
@@ -22,10 +22,10 @@ export function namedKinds(kind: NexusKind): readonly NexusKind[] {
   return kinds;
 }
 
-/** Of a singleton "default", else the last name of the path. */
+/** "default" for a singleton, otherwise the last name of the path. */
 export const displayOf = (path: Path): string => path.at(-1) ?? DEFAULT;
 
-/** The names of ancestors as labels have them: root first, singletons included. */
+/** The names of ancestors as in labels: root first, singletons included. */
 export function ancestorsOf(
   kind: NexusKind,
   path: Path,
@@ -37,10 +37,10 @@ export function ancestorsOf(
   });
 }
 
-/** The name of an object as the wire has it: of clients that make it themselves every character counts. */
+/** The name of an object on the wire: some clients compute it themselves, so every character counts. */
 export function hashName(kind: NexusKind, path: Path): string {
   const parents = ancestorsOf(kind, path).map(([{ crd }, name]) => `${crd}:${name}`);
-  // There is nothing between the last parent and the kind.
+  // There is no separator between the last parent and the kind.
   return hash("sha1", `${parents.join("/")}${kind.crd}:${displayOf(path)}`);
 }
 
@@ -48,7 +48,7 @@ export const isHashed = (name: string): boolean => /^[0-9a-f]{40}$/.test(name);
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What every object of this path is labelled with. */
+/** The labels of every object of this path. */
 export function treeLabels(kind: NexusKind, path: Path): Labels {
   const labels: Record<string, string> = {
     [DISPLAY_NAME]: displayOf(path),
@@ -58,13 +58,13 @@ export function treeLabels(kind: NexusKind, path: Path): Labels {
   return labels;
 }
 
-/** Whether the tree gives this label, so that no client can. */
+/** Whether the tree sets this label, so that no client can. */
 export const isTreeLabel = (kind: NexusKind, label: string): boolean =>
   label === DISPLAY_NAME ||
   label === IS_NAME_HASHED ||
   kind.ancestors.some((name) => KINDS[name].crd === label);
 
-/** The path of an object, by its labels; parents that they do not name are "default". */
+/** The path of an object, from its labels; a parent without a label is "default". */
 export function pathOf(kind: NexusKind, display: string, labels: Labels): Path {
   return namedKinds(kind).map((one) => (one === kind ? display : (labels[one.crd] ?? DEFAULT)));
 }

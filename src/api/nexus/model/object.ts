@@ -3,7 +3,7 @@ import type { Texts } from "../../../core/model/job/job.ts";
 import { VERSION, type NexusKind } from "./kinds.ts";
 import { hashName, treeLabels, type Path } from "./names.ts";
 
-/** What only clients of this door say of an object: nothing else in Busbar knows it. */
+/** Values that only clients of this door set on an object: no other part of Busbar reads them. */
 export interface Notes {
   readonly labels: Texts;
   readonly annotations: Texts;
@@ -38,10 +38,10 @@ const NEXUS = {
 
 export interface ObjectParts {
   readonly path: Path;
-  /** Another one where an object of the same name is another one: what its uid is made of. */
+  /** Differs between two objects of the same name: the uid is made from it. */
   readonly identity?: string;
   readonly createdMs: number;
-  /** Of the row that was changed last. */
+  /** The revision of the row that changed last. */
   readonly revision: number;
   readonly labels?: Texts;
   readonly notes?: Notes | undefined;
@@ -70,7 +70,7 @@ export function makeObject(kind: NexusKind, parts: ObjectParts): NexusObject {
   };
 }
 
-/** To the second, as the wire has it. */
+/** With a precision of seconds, as on the wire. */
 export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, -5)}Z`;
 
 export const toSeconds = (ms: number | undefined): number =>
@@ -78,11 +78,11 @@ export const toSeconds = (ms: number | undefined): number =>
 
 const UINT32_MAX = 2 ** 32 - 1;
 
-/** Old clients refuse a document whose number does not fit: more than that is shown as the most. */
+/** Old clients reject a document whose number does not fit: larger numbers are shown as the maximum. */
 export const uint32 = (value: number): number =>
   Math.min(UINT32_MAX, Math.max(0, Math.floor(value)));
 
-/** The same whenever it is asked for: an object is stored nowhere. */
+/** Deterministic: the object itself is not stored. */
 function uidOf(identity: string): string {
   const hex = hash("sha1", identity);
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);

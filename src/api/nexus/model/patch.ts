@@ -27,10 +27,7 @@ const own = (value: Json): PropertyDescriptor => ({
   writable: true,
 });
 
-/**
- * RFC 6902, with one difference that old clients depend on: `replace` of a member that is not there
- * adds it, and with null leaves it away.
- */
+/** RFC 6902, with one difference that old clients depend on: `replace` of an absent member adds it, and with null does nothing. */
 export function jsonPatch(target: Json, patch: Json): Json {
   if (!Array.isArray(patch)) throw invalid("", "a JSON patch is a list of operations");
   if (patch.length > OPERATIONS_MAX) throw invalid("", `at most ${OPERATIONS_MAX} operations`);

@@ -3,9 +3,9 @@ import { KINDS } from "./kinds.ts";
 import type { Path } from "./names.ts";
 import { makeObject, type NexusObject, type Notes, toSeconds, uint32 } from "./object.ts";
 
-/** A share of a job that was placed on an edge: what a JobInfo and an entry of `execution` show. */
+/** A share of a job that was placed on an edge: a JobInfo and an entry of `execution` show it. */
 export interface EdgeShare {
-  /** Of the JobInfo: `<job>-<edge>`, and `.2` for the second that the edge has of the job. */
+  /** The name of the JobInfo: `<job>-<edge>`, with `.2` for the second share of the job on that edge. */
   readonly name: string;
   readonly site: string;
   readonly edge: string;
@@ -13,22 +13,22 @@ export interface EdgeShare {
   readonly task: ShareTaskView;
 }
 
-/** Where a job is in the tree. */
+/** The place of a job in the tree. */
 export interface JobName {
   readonly id: string;
   readonly group: string;
   readonly display: string;
-  /** What its shares are called by, where a job of that name was in another group when it was made. */
+  /** The prefix of its shares' names, where a job of that name was in another group when it was created. */
   readonly sharesAs?: string;
 }
 
 export const jobPath = ({ group, display }: JobName): Path => [group, display];
 export const sharePath = ({ site, edge, name }: EdgeShare): Path => [site, edge, name];
 
-/** What a client said of a job that Busbar has no field for: labels of the job hold it. */
+/** Values of a client that Busbar has no field for: labels of the job hold them. */
 export const JOB_ID_LABEL = "nexus.job-id";
 export const CREATION_TIME_LABEL = "nexus.creation-time";
-/** What the door itself says: edges of all groups are in one tree, and names of JobInfos must differ there. */
+/** Values of the door itself: edges of all groups are in one tree, and names of JobInfos must differ there. */
 export const SHARES_AS_LABEL = "nexus.shares-as";
 
 export function nameOfJob({ id, spec }: EnergyJobView): JobName {
@@ -39,11 +39,11 @@ export function nameOfJob({ id, spec }: EnergyJobView): JobName {
   return { id, group, display, ...(sharesAs === undefined ? {} : { sharesAs }) };
 }
 
-/** The name of its JobInfo at an edge: the first that the edge has of it. */
+/** The name of its first JobInfo at an edge. */
 export const shareNameOf = ({ display, sharesAs = display }: JobName, edge: string): string =>
   `${sharesAs}-${edge}`;
 
-/** How names of jobs of other doors end: a client may choose none like it. */
+/** The suffix of names of jobs of other doors: a client may not choose such a name. */
 export const looksForeign = (display: string): boolean => /\.[1-9]\d*$/.test(display);
 
 const ENDED: ReadonlySet<string> = new Set([
@@ -61,7 +61,7 @@ export const isOver = ({ state }: Pick<ShareTaskView | EnergyJobView, "state">):
 const percentOf = (done: number, all: number): number =>
   all <= 0 ? 100 : Math.min(100, Math.max(0, Math.floor((done * 100) / all)));
 
-/** Energy of a share: of one that ended early what it did, for the rest is in other shares. */
+/** The energy of a share: for one that ended early the finished part, because the rest is in other shares. */
 export const energyOf = ({ state, share }: ShareTaskView): number =>
   share === undefined ? 0 : ENDED.has(state) ? share.doneWattSeconds : share.wattSeconds;
 
@@ -90,7 +90,7 @@ export const jobInfoObject = (share: EdgeShare, notes?: Notes): NexusObject =>
     state: shareState(share),
   });
 
-/** What a job's percentage is of: its energy, what its tasks told, or how many have succeeded. */
+/** The base of a job's percentage: its energy, the progress of its tasks, or how many have succeeded. */
 function percentOfJob({ state, energy, progress, tasks, taskTotal }: EnergyJobView): number {
   if (state === "succeeded") return 100;
   const percent =
@@ -138,17 +138,17 @@ export function jobObject(
   });
 }
 
-/** What an edge has done and does. */
+/** The work of an edge, finished and under way. */
 export interface EdgeWork {
   /** Shares under way, the oldest first. */
   readonly open: readonly EdgeShare[];
   readonly completed: number;
   readonly served: number;
-  /** Of the last change of any of its shares. */
+  /** The revision of the last change of any of its shares. */
   readonly revision: number;
 }
 
-/** The name of a node as an edge: others may have a node of that name in another site. */
+/** The name of a node as an edge: another site may have a node of that name. */
 export const EDGE_LABEL = "nexus.edge";
 export const edgeOf = ({ name, labels }: Pick<PowerNodeView, "name" | "labels">): string =>
   labels[EDGE_LABEL] ?? name;
@@ -170,7 +170,7 @@ export function edgeObject(node: PowerNodeView, work: EdgeWork, notes?: Notes): 
     state: {
       powerInfo: {
         totalPowerAvailable: uint32(watts),
-        // An edge works at one share at a time, the edges of a site below together at several.
+        // An edge works on one share at a time, the edges of a site below together on several.
         freePowerAvailable: work.open.length < (node.power?.sharesMax ?? 1) ? uint32(watts) : 0,
       },
       currentJob: current?.job.display ?? "",
@@ -190,7 +190,7 @@ export const edgeDcObject = (node: PowerNodeView, notes?: Notes): NexusObject =>
     notes,
   });
 
-/** A node's cluster, or a place that clients have named before anything was there. */
+/** A node's cluster, or a place that clients named before it had objects. */
 export interface SiteRef {
   readonly name: string;
   readonly createdMs: number;
@@ -205,10 +205,10 @@ export const siteObject = (site: SiteRef, notes?: Notes): NexusObject =>
     notes,
   });
 
-/** The label that tells which group a site works for. */
+/** The label with the group that a site works for. */
 export const SITE_GROUP = KINDS.Jobgroup.crd;
 
-/** `group`: of what is under way there, or as a scheduler wrote it. */
+/** `group`: that of the shares under way there, or the one that a scheduler wrote. */
 export function siteDcObject(site: SiteRef, group: string | undefined, notes?: Notes): NexusObject {
   const { [SITE_GROUP]: _given, ...labels } = notes?.labels ?? {};
   return makeObject(KINDS.SiteDC, {
@@ -228,7 +228,7 @@ export const groupObject = (group: SiteRef, notes?: Notes): NexusObject =>
     notes,
   });
 
-/** Root, Config, Inventory and DesiredSiteConfig, which are there as long as the server is. */
+/** Root, Config, Inventory and DesiredSiteConfig, which exist as long as the server. */
 export const singletonObject = (
   kind: "PowerScheduler" | "Config" | "Inventory" | "DesiredSiteConfig",
   since: { readonly sinceMs: number; readonly sinceRevision: number },
@@ -248,7 +248,7 @@ export interface SchedulerStats {
   readonly jobsRunning: number;
   readonly freeEdges: number;
   readonly busyEdgesPerSite: ReadonlyMap<string, number>;
-  /** Jobs a second. */
+  /** Jobs per second. */
   readonly rate1Min: number;
   readonly rate10Sec: number;
 }

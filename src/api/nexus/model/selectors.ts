@@ -6,15 +6,15 @@ import type { NexusObject } from "./object.ts";
 
 type Test = (object: NexusObject) => boolean;
 
-/** Which objects a caller wants. Two with the same key want the same. */
+/** The objects that a caller selects. Two selectors with the same key select the same. */
 export interface Selector {
   readonly key: string;
   readonly isAll: boolean;
-  /** Labels that must have one value: lists look there first. */
+  /** Labels that must have one value: lists use them as an index. */
   readonly equal: Texts;
-  /** The name that must be, hashed or not; undefined: any. */
+  /** The required name, hashed or not; undefined: any. */
   readonly name: string | undefined;
-  /** Whether a change of status makes objects match, or match no longer. */
+  /** Whether a change of status can make objects match, or no longer match. */
   readonly isOfStatus: boolean;
   fits(object: NexusObject): boolean;
 }
@@ -44,7 +44,7 @@ export function toSelector(labels: string | undefined, fields: string | undefine
   };
 }
 
-/** The same, of what hangs on parents with these names: root first, without singletons. */
+/** The same for the children of parents with these names: root first, without singletons. */
 export function below(selector: Selector, kind: NexusKind, parents: Path): Selector {
   const labels = namedKinds(kind)
     .slice(0, parents.length)
@@ -61,7 +61,7 @@ export function below(selector: Selector, kind: NexusKind, parents: Path): Selec
   };
 }
 
-/** Split at commas that are not between parentheses. */
+/** Split at commas outside of parentheses. */
 function termsOf(text: string | undefined, field: string): readonly string[] {
   if (text === undefined || text.trim() === "") return [];
   if (text.length > LENGTH_MAX) throw invalid(field, `at most ${LENGTH_MAX} characters`);
@@ -99,7 +99,7 @@ function labelTest(term: string, equal: Record<string, string>): Test {
   return ({ metadata }) => (metadata.labels[label] !== undefined) === (not === "");
 }
 
-/** No value of a label. */
+/** Not a valid label value. */
 const NOTHING = "\0";
 
 function fieldTest(term: string): { readonly test: Test; readonly name?: string } {
@@ -115,7 +115,7 @@ function fieldTest(term: string): { readonly test: Test; readonly name?: string 
   return { test: (object) => (textAt(object, path) === value) !== isNot };
 }
 
-/** People may use the name that they gave it. */
+/** People may use the name that they chose. */
 export const isNamed = ({ metadata }: NexusObject, name: string): boolean =>
   metadata.name === name || metadata.labels[DISPLAY_NAME] === name;
 

@@ -12,7 +12,7 @@ interface Column {
   cell(object: NexusObject, nowMs: number): string | number;
 }
 
-/** What the rows of a table need to know of an object beside the object itself. */
+/** Data for the rows of a table that is not in the object itself. */
 type Numbers = Readonly<Record<string, unknown>>;
 
 const state = ({ status }: NexusObject): Numbers => (status.state ?? {}) as Numbers;
@@ -128,7 +128,7 @@ const definitions = (kind: NexusKind): readonly object[] =>
     priority,
   }));
 
-/** How much of an object a row carries. */
+/** How much of an object a row contains. */
 export type Included = "Metadata" | "Object" | "None";
 
 export function toRow(
@@ -154,7 +154,7 @@ export const tableHead = (kind: NexusKind, metadata: object): object => ({
   columnDefinitions: definitions(kind),
 });
 
-/** As kubectl shows ages: two parts at most, and fewer the older it is. */
+/** Ages as in kubectl: two parts at most, and fewer the older it is. */
 export function ageOf(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const minutes = Math.floor(seconds / 60);

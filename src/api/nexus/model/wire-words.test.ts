@@ -99,13 +99,13 @@ describe("patches", () => {
     [[{ op: "test", path: "/a", value: 9 }], "has another value"],
     [[{ op: "add", path: "a", value: 9 }], "JSON pointer"],
   ] as const) {
-    test(`refused: ${JSON.stringify(wrong)}`, () => {
+    test(`rejected: ${JSON.stringify(wrong)}`, () => {
       expect(() => jsonPatch({ a: 1 }, wrong)).toThrow(where);
       expect(() => jsonPatch({ a: 1 }, wrong)).toThrow(AppError);
     });
   }
 
-  test("neither reaches the prototype of anything", () => {
+  test("neither can change a prototype", () => {
     const hostile = JSON.parse('{"__proto__":{"evil":1}}') as object;
     mergePatch({}, hostile);
     jsonPatch({}, [{ op: "add", path: "/__proto__", value: { evil: 1 } }]);
@@ -113,7 +113,7 @@ describe("patches", () => {
   });
 });
 
-test("fields that the model does not have are named with their paths", () => {
+test("fields that the model does not have are reported with their paths", () => {
   const fields = specFields(KINDS.Job);
   expect(unknownFields({ powerNeeded: 1, powerneeded: 2 }, fields, "spec")).toEqual([
     "spec.powerneeded",
@@ -133,7 +133,7 @@ test("a row of jobs shows state, percent, power and age", () => {
   });
 });
 
-test("ages are written as kubectl writes them", () => {
+test("ages are written as in kubectl", () => {
   const minute = 60_000;
   const hour = 60 * minute;
   const day = 24 * hour;

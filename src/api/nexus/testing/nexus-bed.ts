@@ -103,7 +103,7 @@ export async function aNexusBed({
     get: (path: string, headers?: Readonly<Record<string, string>>) =>
       send("GET", path, undefined, headers),
     watch,
-    /** Waits until a watch has told so many events. */
+    /** Waits until a watch has received so many events. */
     async tells(seen: { readonly lines: readonly Line[] }, count: number): Promise<void> {
       await eventually(() => seen.lines.length >= count, {
         what: () => `${count} events, not ${seen.lines.length}: ${typesOf(seen.lines.slice(-20))}`,

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { KINDS, type KindName } from "../model/kinds.ts";
 import { hashName, type Path, treeLabels } from "../model/names.ts";
 
-/** What the old programs send, call by call, as it was recorded. */
+/** The recorded calls of the old programs. */
 
 export interface TreeReply {
   readonly status: number;
@@ -39,7 +39,7 @@ const ZEROS = {
   syncerStatus: { etcdVersion: 0, cRGenerationId: 0 },
 };
 
-/** What all of them do, and what an edge agent does up to its first tick. */
+/** The calls of all of them, and those of an edge agent up to its first tick. */
 export class OldPrograms {
   readonly #send: Send;
 
@@ -59,7 +59,7 @@ export class OldPrograms {
     return (await this.get(kind, path)).body as unknown as Shown;
   }
 
-  /** As an informer begins. */
+  /** The first calls of an informer. */
   async list(kind: KindName): Promise<readonly Shown[]> {
     const { body } = await this.#send("GET", `${at(kind)}?limit=500&resourceVersion=0`);
     return body["items"] as readonly Shown[];
@@ -77,7 +77,7 @@ export class OldPrograms {
     });
   }
 
-  /** The body has the kind in small letters, and a spec of zeros. */
+  /** The body has the kind in lower case, and a spec of zeros. */
   async putStatus(kind: KindName, path: Path, state: object): Promise<TreeReply> {
     const { metadata } = await this.read(kind, path);
     return this.#send("PUT", `${at(kind, path)}/status`, {

@@ -27,7 +27,7 @@ export interface Given {
 /** The old scheduler, as observed: its reads and writes, in its order. */
 export class OldScheduler {
   readonly #tree: OldPrograms;
-  /** Called between two calls of it. */
+  /** Called between two of its calls. */
   readonly #between: () => Promise<void>;
 
   constructor(tree: OldPrograms, between: () => Promise<void> = async () => undefined) {
@@ -35,7 +35,7 @@ export class OldScheduler {
     this.#between = between;
   }
 
-  /** Labels sites with the first group, then gives the oldest jobs, whole, to free edges. */
+  /** Labels sites with the first group, then assigns the oldest jobs, whole, to free edges. */
   async reconcile(nowS = 1_700_000_000): Promise<readonly Given[]> {
     const [first] = (await this.#tree.list("Jobgroup")).map(displayOf);
     if (first === undefined) return [];
@@ -80,7 +80,7 @@ export class OldScheduler {
     if (status !== 200) throw new Error(`the patch of a label was answered ${status}`);
   }
 
-  /** The share is the whole job, also where a part of it is done; the job is told of it in any case. */
+  /** The share is the whole job, even where a part of it is done; the scheduler updates the job in any case. */
   async #give(job: Shown, edge: Shown, nowS: number): Promise<Given> {
     const [name, to] = [displayOf(job), displayOf(edge)];
     const [group, site] = [labelOf(job, "Jobgroup"), labelOf(edge, "SiteDC")];
@@ -99,7 +99,7 @@ export class OldScheduler {
     return { job: name, edge: to, made, told };
   }
 
-  /** It sees a share that is done: tells its job, which counts as done as a whole, and deletes the share. */
+  /** When it sees a finished share, it updates the job, which then counts as done as a whole, and deletes the share. */
   async shareIsDone(info: Shown): Promise<readonly number[]> {
     const path = [labelOf(info, "SiteDC"), labelOf(info, "EdgeDC"), displayOf(info)];
     const now = await this.#tree.get("JobInfo", path);

@@ -4,7 +4,7 @@ import type { KindName } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
 import { limits } from "../../../limits.ts";
 
-/** A change that watchers receive beside the one of the event itself. */
+/** A change that watchers receive in addition to that of the event itself. */
 export interface Aside {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly kind: KindName;
@@ -18,15 +18,15 @@ interface Relabelled {
 }
 
 /**
- * What followed from events in the tree: objects that came or went with rows of another table, and labels
- * that objects had before. Bounded: a watch from before the oldest that is kept has to list again.
+ * Consequences of events in the tree: objects that appeared or disappeared with rows of another table, and earlier labels of objects.
+ * Bounded: a watch from before the oldest retained one has to list again.
  */
 export class Asides {
   readonly #byRevision = new Map<number, (Aside | Relabelled)[]>();
   #count = 0;
   #lost = 0;
 
-  /** Asides up to this revision are no longer kept. */
+  /** Asides up to this revision are no longer retained. */
   get lostUpTo(): number {
     return this.#lost;
   }
@@ -60,7 +60,7 @@ export class Asides {
     return undefined;
   }
 
-  /** Of an object that is another now. */
+  /** Records the earlier labels of a changed object. */
   noteLabels(revision: number, before: NexusObject | undefined, after: NexusObject): void {
     if (before === undefined) return;
     const { name, labels } = before.metadata;
@@ -70,7 +70,7 @@ export class Asides {
 
 const NONE: readonly Aside[] = [];
 
-/** The last that was known of shares that were taken away, as if all of it were done. Bounded. */
+/** The last known state of shares that were taken away, as if all of it were done. Bounded. */
 export class GoneShares {
   readonly #byName = new Map<string, NexusObject>();
 

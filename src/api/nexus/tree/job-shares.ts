@@ -3,14 +3,14 @@ import { isOver, shareNameOf } from "../model/project.ts";
 import type { ShareTaskView } from "../model/views.ts";
 import { SiteShares } from "./site-shares.ts";
 
-/** Where a task is, in the words of the tree. */
+/** The place of a task, in terms of the tree. */
 export interface EdgePlace {
   readonly site: string;
   readonly edge: string;
 }
 
 export interface ShareMove {
-  /** A JobInfo that is no more: its task is somewhere else now, or nowhere. */
+  /** A removed JobInfo: its task is somewhere else now, or nowhere. */
   readonly left: EdgeShare | undefined;
   readonly now: EdgeShare | undefined;
   readonly isNew: boolean;
@@ -25,7 +25,7 @@ export class JobShares {
     this.job = job;
   }
 
-  /** In the order in which they were placed. */
+  /** In the order of placement. */
   get all(): IterableIterator<EdgeShare> {
     return this.#byIndex.values();
   }
@@ -38,7 +38,7 @@ export class JobShares {
     return this.#byIndex.get(index);
   }
 
-  /** `place`: where the task is; undefined: on no edge. */
+  /** `place`: the place of the task; undefined: no edge. */
   put(task: ShareTaskView, place: EdgePlace | undefined): ShareMove {
     const before = this.#byIndex.get(task.index);
     if (before !== undefined && isSame(before, task, place)) {
@@ -67,11 +67,11 @@ export class JobShares {
 }
 
 const isSame = (share: EdgeShare, task: ShareTaskView, place: EdgePlace | undefined): boolean =>
-  // An ended share stays where it was.
+  // An ended share stays at its place.
   (place === undefined && isOver(task)) ||
   (share.task.attempt === task.attempt && share.site === place?.site && share.edge === place.edge);
 
-/** What the edges of the tree do and have done, by the names of nodes. */
+/** The present and finished work of the tree's edges, by node name. */
 export class NodeShares {
   readonly #open = new Map<string, Map<string, EdgeShare>>();
   readonly #revisions = new Map<string, number>();
@@ -95,7 +95,7 @@ export class NodeShares {
     this.#sites.add(now);
   }
 
-  /** Also of a job that is no longer kept: its numbers go with it. */
+  /** Also for a job that is no longer retained: its numbers are removed with it. */
   #remove(share: EdgeShare): void {
     const { task } = share;
     const { node } = task;
@@ -110,7 +110,7 @@ export class NodeShares {
     done.energy -= task.share?.doneWattSeconds ?? 0;
   }
 
-  forget(share: EdgeShare): void {
+  remove(share: EdgeShare): void {
     this.#remove(share);
   }
 
@@ -122,7 +122,7 @@ export class NodeShares {
     return { open, completed: done?.count ?? 0, served: done?.energy ?? 0, revision };
   }
 
-  /** The group that all shares under way at a site are of, if there is one. */
+  /** The group of all shares under way at a site, if there is only one. */
   groupOf(site: string, given: string | undefined): string | undefined {
     return this.#sites.groupOf(site, given);
   }

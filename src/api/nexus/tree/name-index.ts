@@ -2,7 +2,7 @@ import type { NexusKind } from "../model/kinds.ts";
 import { hashName, isHashed, type Path } from "../model/names.ts";
 import type { JobName, EdgeShare } from "../model/project.ts";
 
-/** What a name leads to. */
+/** The target of a name. */
 export type Ref =
   | { readonly kind: "Job"; readonly job: JobName }
   | { readonly kind: "JobInfo"; readonly share: EdgeShare }
@@ -10,19 +10,19 @@ export type Ref =
   | { readonly kind: "Site" | "SiteDC" | "Jobgroup"; readonly name: string };
 
 interface KnownName {
-  /** Undefined: it leads nowhere any more. */
+  /** Undefined: it no longer has a target. */
   readonly ref: () => Ref | undefined;
   readonly display: string;
-  /** The revision of the event that it came with; 0: it was there before anybody watched. */
+  /** The revision of the event that it came with; 0: it existed before any watch. */
   readonly bornAt: number;
 }
 
-/** Finds objects by their names on the wire, and by those that people gave them. */
+/** Finds objects by their names on the wire, and by the names that people chose. */
 export class NameIndex {
   readonly #byHash = new Map<string, KnownName>();
   readonly #byDisplay = new Map<string, Set<string>>();
 
-  /** Of several that people call the same: all of them. */
+  /** All objects with the same name for people. */
   find(kind: NexusKind, name: string): readonly Ref[] {
     const exact = isHashed(name) ? this.#byHash.get(name)?.ref() : undefined;
     if (exact !== undefined) return exact.kind === kind.kind ? [exact] : [];
@@ -55,7 +55,7 @@ export class NameIndex {
   remove(kind: NexusKind, path: Path): void {
     const hash = hashName(kind, path);
     const known = this.#byHash.get(hash);
-    if (known === undefined || known.ref() !== undefined) return; // another has the name by now
+    if (known === undefined || known.ref() !== undefined) return; // another object has the name by now
     this.#byHash.delete(hash);
     const same = this.#byDisplay.get(known.display);
     same?.delete(hash);

@@ -7,7 +7,7 @@ export type KnownNote = Note & Notes;
 
 export const noteId = (kind: KindName, id: string): string => `${kind}/${id}`;
 
-/** All notes, by the objects they are about. */
+/** All notes, by object. */
 export class NotesBook {
   readonly #notes = new Map<string, KnownNote>();
 

@@ -9,7 +9,7 @@ import { Tree } from "./tree.ts";
 export interface OpenTree {
   readonly tree: Tree;
   readonly rates: Rates;
-  /** Of the state that the tree shows: it applies events in slices. */
+  /** The revision of the state that the tree shows: it applies events in slices. */
   readonly revision: () => number;
   /** Resolves when the tree shows all that is durable by now. */
   readonly caughtUp: () => Promise<void>;
@@ -22,7 +22,7 @@ export async function openTree(operations: Operations, nowMs: () => number): Pro
   const rates = new Rates();
   const early: WatchEventView[] = [];
   let hear = (event: WatchEventView): void => void early.push(event);
-  // Before any read: events that come meanwhile are applied again afterwards.
+  // Begins before any read: events that arrive meanwhile are applied again afterwards.
   const follower = operations.follow((event) => hear(event));
   try {
     await readAll(operations, tree);
@@ -42,7 +42,7 @@ export async function openTree(operations: Operations, nowMs: () => number): Pro
 }
 
 async function readAll(operations: Operations, tree: Tree): Promise<void> {
-  // Versions of objects without a row of their own, or with several, begin with that of the start: they never go back.
+  // Versions of objects without their own row, or with several, begin with the revision of the start: they never decrease.
   const { notes, revision } = await operations.listNotes();
   tree.sinceRevision = Math.max(1, revision);
   for (const note of notes) tree.notes.put({ ...note, revision });
@@ -111,7 +111,7 @@ export function applyEvent(tree: Tree, event: WatchEventView, ended: () => void)
       return;
     case "nexus":
       return tree.putNote({ ...event.note, revision }, revision);
-    case "service": // its jobs have events of their own
+    case "service": // its jobs have their own events
     case "sync":
     case "bookmark":
       return;

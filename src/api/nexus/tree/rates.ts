@@ -1,7 +1,7 @@
 const SECOND_MS = 1_000;
 const MINUTE_S = 60;
 
-/** Counts what happens, second by second, for the last minute. */
+/** Counts events, second by second, for the last minute. */
 export class Rates {
   readonly #bySecond = new Map<number, number>();
 
@@ -14,7 +14,7 @@ export class Rates {
     }
   }
 
-  /** A second, over so many full seconds before now. */
+  /** The rate per second, over so many full seconds before now. */
   over(seconds: number, nowMs: number): number {
     const now = Math.floor(nowMs / SECOND_MS);
     let sum = 0;

@@ -17,7 +17,7 @@ import type { Tree } from "./tree.ts";
 
 export interface ListPage {
   readonly objects: readonly NexusObject[];
-  /** Where the next page begins; undefined: there is none. */
+  /** The position of the next page; undefined: there is none. */
   readonly next?: string;
 }
 
@@ -31,12 +31,12 @@ export interface ReaderOptions {
   readonly tree: Tree;
   readonly rates: Rates;
   readonly nowMs: () => number;
-  /** Of the state that the tree shows. */
+  /** The revision of the state that the tree shows. */
   readonly revision: () => number;
   readonly caughtUp: () => Promise<void>;
 }
 
-/** Reads objects: of jobs through operations, of all else from the tree. */
+/** Reads objects: jobs through operations, all others from the tree. */
 export class Reader {
   readonly tree: Tree;
   readonly #options: ReaderOptions;
@@ -50,12 +50,12 @@ export class Reader {
     return this.#options.revision();
   }
 
-  /** Resolves when the tree shows all that is durable by now: to be awaited after a change, before it is looked for. */
+  /** Resolves when the tree shows all that is durable by now: await this after a change, before reading it. */
   caughtUp(): Promise<void> {
     return this.#options.caughtUp();
   }
 
-  /** By its name, hashed or as people call it. Throws `not_found`. */
+  /** By its name, hashed or for people. Throws `not_found`. */
   async get(operations: Operations, kind: NexusKind, name: string, parents?: Selector) {
     if (kind.isSingleton) {
       if (name === DEFAULT || name === hashName(kind, [])) return this.#singleton(operations, kind);
@@ -64,7 +64,7 @@ export class Reader {
     return this.show(operations, this.find(kind, name, parents));
   }
 
-  /** `parents`: labels that tell which of several is meant. */
+  /** `parents`: labels that select one of several. */
   find(kind: NexusKind, name: string, parents?: Selector): Ref {
     if (!isHashed(name)) {
       const exact = this.tree.at(kind, pathOf(kind, name, parents?.equal ?? {}));

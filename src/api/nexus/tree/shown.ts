@@ -15,7 +15,7 @@ export const at = (object: NexusObject, revision: number): NexusObject => ({
   metadata: { ...object.metadata, resourceVersion: String(revision) },
 });
 
-/** All that is left to say of a job that is no longer kept. */
+/** The rest of the data about a job that is no longer retained. */
 export const goneJob = ({ id, group, display }: JobName): EnergyJobView =>
   ({
     id,

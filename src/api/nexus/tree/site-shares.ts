@@ -1,9 +1,9 @@
 import type { EdgeShare } from "../model/project.ts";
 
 interface SiteCounts {
-  /** How many shares of each group. */
+  /** The number of shares of each group. */
   readonly groups: Map<string, number>;
-  /** Shares of jobs not called `job-<n>`. */
+  /** Shares of jobs not named `job-<n>`. */
   others: number;
 }
 
@@ -30,9 +30,9 @@ export class SiteShares {
   }
 
   /**
-   * The group that all of them are of; where there are none, as a scheduler outside last wrote it. Undefined: there is no
-   * such group. An old requester looks for it, and ends itself when it then finds jobs not called `job-<n>`: so it is not
-   * told beside these, whoever wrote it.
+   * The group of all of them; without shares, the group that an external scheduler last wrote. Undefined: there is no such group. An old
+   * requester looks for the group, and ends itself when it then finds jobs not named `job-<n>`: so the tree does not show it beside such
+   * jobs, whoever wrote it.
    */
   groupOf(site: string, given: string | undefined): string | undefined {
     const counts = this.#counts.get(site);

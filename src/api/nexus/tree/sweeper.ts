@@ -4,7 +4,7 @@ import { AppError, describeChain } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import type { Tree } from "./tree.ts";
 
-/** Removes notes of jobs that are no longer kept, some at a time. */
+/** Removes notes of jobs that are no longer retained, some at a time. */
 export class NoteSweeper {
   readonly #operations: Operations;
   readonly #logger: Logger;
@@ -34,7 +34,7 @@ export class NoteSweeper {
     } catch (error) {
       // The next round tries again.
       const reason = describeChain(AppError.from(error, "remove notes"));
-      this.#logger.warn({ reason }, "notes of jobs that are gone stay for now");
+      this.#logger.warn({ reason }, "could not remove notes of removed jobs; trying again");
     } finally {
       this.#isBusy = false;
     }

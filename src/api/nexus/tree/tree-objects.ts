@@ -18,20 +18,20 @@ import type { EnergyJobView, PowerNodeView } from "../model/views.ts";
 import { type JobShares, NodeShares } from "./job-shares.ts";
 import { type KnownNote, NotesBook } from "./notes-book.ts";
 
-/** What the tree knows of Busbar's rows, and objects made of it. */
+/** The tree's data from Busbar's rows, and the objects made from it. */
 export class TreeObjects {
   readonly notes = new NotesBook();
   readonly nodes = new Map<string, PowerNodeView>();
   readonly sites = new Map<string, SiteRef>();
   readonly groups = new Map<string, SiteRef>();
   readonly work = new NodeShares();
-  /** Of objects whose rows do not tell since when they are there. */
+  /** For objects whose rows do not have their creation time. */
   readonly sinceMs: number;
-  /** Of objects that have no row. */
+  /** For objects without a row. */
   sinceRevision = 1;
   protected readonly jobNames = new Map<string, JobName>();
   protected readonly jobShares = new Map<string, JobShares>();
-  /** Jobs that clients say something of, as they are. */
+  /** The present state of jobs that have notes of clients. */
   protected readonly primed = new Map<string, EnergyJobView>();
 
   constructor(sinceMs: number) {
@@ -74,7 +74,7 @@ export class TreeObjects {
     return this.notes.of("SiteDC", name);
   }
 
-  /** The group that a site is labelled with. */
+  /** The group in the label of a site. */
   protected groupOf(site: string): string | undefined {
     return this.work.groupOf(site, this.notes.of("SiteDC", site)?.labels[SITE_GROUP]);
   }

@@ -74,7 +74,7 @@ describe("shares", () => {
     });
   });
 
-  test("of the same job on the same edge have names of their own", () => {
+  test("of the same job on the same edge have different names", () => {
     put(share("1", 0, { state: "succeeded", endedAtMs: 9_000 }));
     put(share("1", 1));
     expect(tree.sharesOf("1").map(({ name }) => name)).toEqual(["job-1-e1", "job-1-e1.2"]);
@@ -86,18 +86,18 @@ describe("shares", () => {
     expect(info).toMatchObject({ spec: { powerNeeded: 40 }, status: { state: { progress: 100 } } });
   });
 
-  test("that go elsewhere leave one place and come to another", () => {
+  test("that move leave one place and appear in another", () => {
     put(share("1", 0));
     put(share("1", 0, { node: "e2", attempt: 2 }));
     expect(asides("JobInfo")).toEqual(["DELETED job-1-e1"]);
     expect(tree.find(KINDS.JobInfo, "job-1-e1")).toEqual([]);
     expect(tree.find(KINDS.JobInfo, "job-1-e2")).toHaveLength(1);
-    // Its old agent may be about to tell of it.
+    // Its old agent may be about to report it.
     const gone = tree.goneShares.get(hashName(KINDS.JobInfo, ["north", "e1", "job-1-e1"]));
     expect(gone?.status.state).toMatchObject({ progress: 100 });
   });
 
-  test("a site below is an edge that works at several, and has power left while it takes another", () => {
+  test("a site below is an edge that works on several, and has power left while it accepts another", () => {
     const power = { ...POWER, watts: 220, edges: 10, sharesMax: 2 };
     const site = { ...aNode({ name: "e1", cluster: "sites", labels: {} }), power };
     const stateOf = () => tree.edgeObject(site).status.state;
@@ -109,7 +109,7 @@ describe("shares", () => {
     expect(stateOf()).toMatchObject({ powerInfo: { ...all, freePowerAvailable: 0 } });
   });
 
-  test("are what an edge works at, and counts", () => {
+  test("are the work of an edge, and its counts", () => {
     put(share("1", 0));
     const node = () => tree.nodes.get("e1") ?? expect.fail("it is there");
     expect(tree.edgeObject(node()).status.state).toMatchObject({
@@ -146,7 +146,7 @@ describe("the label of a site", () => {
     return tree.siteDcObject(known).metadata.labels[KINDS.Jobgroup.crd];
   };
 
-  test("is the group whose shares it does, while it is one", () => {
+  test("is the group of its shares, while there is only one", () => {
     tree.putJob(job("1", "job-1"), ++revision);
     tree.putJob(job("2", "job-2", "h"), ++revision);
     put(share("1", 0));
@@ -159,7 +159,7 @@ describe("the label of a site", () => {
     expect(label("south")).toBeUndefined();
   });
 
-  test("is not given where an old requester would end itself over a name", () => {
+  test("is not set where an old requester would end itself because of a name", () => {
     tree.putJob(job("1", "my-report-7"), ++revision);
     put(share("1", 0));
     expect(label("north")).toBeUndefined();
@@ -167,7 +167,7 @@ describe("the label of a site", () => {
 });
 
 describe("jobs", () => {
-  test("that are no longer kept go with their shares, and leave their names to others", () => {
+  test("that are no longer retained are removed with their shares, and free their names", () => {
     tree.putJob(job("1", "job-1"), ++revision);
     put(share("1", 0));
     tree.dropJob("1", ++revision);
@@ -178,7 +178,7 @@ describe("jobs", () => {
     expect(tree.bornAt(hashName(KINDS.Job, ["g", "job-1"]))).toBe(revision);
   });
 
-  test("bring their group with them", () => {
+  test("create their group", () => {
     tree.putJob(job("1", "job-1", "fresh"), ++revision);
     expect(asides("Jobgroup")).toEqual(["ADDED fresh"]);
     tree.putJob(job("2", "job-2", "fresh"), ++revision);
@@ -194,7 +194,7 @@ describe("jobs", () => {
   });
 });
 
-test("numbers that old clients cannot read are shown as the most that they can", () => {
+test("numbers that old clients cannot read are shown as their maximum", () => {
   const large = { wattSeconds: 2 ** 40, doneWattSeconds: 0, unplacedWattSeconds: 0 };
   const view = job("1", "job-1");
   const spec = { ...view.spec, energy: { ...view.spec.energy, wattSeconds: 2 ** 40 } };
@@ -202,7 +202,7 @@ test("numbers that old clients cannot read are shown as the most that they can",
   expect(shown).toMatchObject({ powerNeeded: 2 ** 32 - 1 });
 });
 
-test("nodes that come and go cause events in both parts of the tree", () => {
+test("added and removed nodes cause events in both parts of the tree", () => {
   tree.putNode(aNode({ name: "e9", cluster: "west" }), ++revision);
   expect(asides("Site")).toEqual(["ADDED west"]);
   expect(asides("EdgeDC")).toEqual(["ADDED e9"]);

@@ -28,28 +28,27 @@ interface EarlyTask {
 }
 
 /**
- * The tree as it follows from Busbar's rows: names, which lead to rows, and what objects show of rows of
- * other tables. It hears every event when that is durable, before any watch is sent it. Jobs themselves
- * are not held: there may be a million.
+ * The tree as it follows from Busbar's rows: names, which lead to rows, and the data that objects show from rows of other tables. It
+ * receives every durable event before any watch does. Jobs themselves are not held: there may be a million.
  */
 export class Tree extends TreeObjects {
   readonly asides = new Asides();
-  /** JobInfos that are no more, by their names. */
+  /** Removed JobInfos, by their names. */
   readonly goneShares = new GoneShares();
   /** Tasks of jobs that are not known yet. */
   readonly #early = new Map<string, readonly EarlyTask[]>();
-  /** Jobs that clients have deleted, as long as Busbar keeps them. */
+  /** Jobs that clients have deleted, while Busbar retains them. */
   readonly #hidden = new Set<string>();
   /** Jobs that have not ended. */
   readonly #open = new Set<string>();
   readonly #names = new NameIndex();
-  /** Told of notes whose job is no longer kept. */
+  /** Notified of notes whose job is no longer retained. */
   onOrphans: (ids: readonly string[]) => void = () => undefined;
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #siteGroup = new Map<string, string | undefined>();
-  // ---- what is there
+  // ---- reads
 
-  /** By the name on the wire, or by the one people gave it. Several of these: all of them. */
+  /** By the name on the wire, or by the name for people. If several objects have the latter: all of them. */
   find(kind: NexusKind, name: string): readonly Ref[] {
     return this.#names.find(kind, name);
   }
@@ -80,9 +79,9 @@ export class Tree extends TreeObjects {
     }
   }
 
-  // ---- what happens
+  // ---- events
 
-  /** A client is about to say something of this job: what it shows then. */
+  /** A client is about to set a note on this job: its present state. */
   prime(view: EnergyJobView): void {
     this.primed.set(view.id, view);
   }
@@ -123,7 +122,7 @@ export class Tree extends TreeObjects {
     if (share !== undefined) this.#tellGone(share, revision);
   }
 
-  /** The labels of an object are others now. */
+  /** The labels of an object have changed. */
   #retell(kind: KindName, id: string, revision: number, before: NexusObject | undefined): void {
     const object = this.objectOf(kind, id);
     if (object === undefined) return;
@@ -132,7 +131,7 @@ export class Tree extends TreeObjects {
     this.asides.add(revision, { type: "MODIFIED", kind, object: at(object, revision) });
   }
 
-  /** A job has ended; whether that is news. */
+  /** A job has ended; returns whether that was unknown. */
   noteEnd(id: string): boolean {
     return this.#open.delete(id);
   }
@@ -157,7 +156,7 @@ export class Tree extends TreeObjects {
     for (const { task, revision: of } of early) this.putTask(task, of);
   }
 
-  /** Whether a note is of a job that is no longer kept, or of a share of one. */
+  /** Whether a note belongs to a job that is no longer retained, or to a share of one. */
   isOrphan(noteId: string): boolean {
     const [kind, id] = splitId(noteId);
     if (kind !== "Job" && kind !== "JobInfo") return false;
@@ -165,7 +164,7 @@ export class Tree extends TreeObjects {
     return !this.jobNames.has(job) && !this.#hidden.has(job);
   }
 
-  /** Busbar no longer keeps it. */
+  /** Busbar no longer retains it. */
   removeJob(id: string, revision: number): void {
     const shares = this.sharesOf(id).map(({ task }) => `JobInfo/${task.id}`);
     const ids = [`Job/${id}`, ...shares].filter((note) => this.notes.get(note) !== undefined);
@@ -175,7 +174,7 @@ export class Tree extends TreeObjects {
     if (ids.length > 0) this.onOrphans(ids);
   }
 
-  /** It is removed, or hidden from this door. `last`: as it was, if that is known. */
+  /** It is removed, or hidden from this door. `last`: its last state, if known. */
   dropJob(id: string, revision: number, last?: EnergyJobView): void {
     const job = this.jobNames.get(id);
     if (job === undefined) return;
@@ -213,7 +212,7 @@ export class Tree extends TreeObjects {
     if (shares === undefined) this.jobShares.set(task.jobId, (shares = new JobShares(job)));
     const before = shares.at(task.index);
     const { left, now, isNew } = shares.put(task, this.#placeOf(task));
-    if (left !== undefined) this.#forgetShare(left, revision);
+    if (left !== undefined) this.#removeShare(left, revision);
     this.work.note(left === undefined ? before : undefined, now, task.node);
     if (now !== undefined && isNew) {
       const { jobId, index } = task;
@@ -239,12 +238,12 @@ export class Tree extends TreeObjects {
   }
 
   #dropShare(share: EdgeShare, revision: number): void {
-    this.#forgetShare(share, revision);
+    this.#removeShare(share, revision);
     this.#reviewSite(share.site, revision);
   }
 
-  #forgetShare(share: EdgeShare, revision: number): void {
-    this.work.forget(share);
+  #removeShare(share: EdgeShare, revision: number): void {
+    this.work.remove(share);
     if (!this.notes.isHidden("JobInfo", share.task.id)) this.#tellGone(share, revision);
     this.#names.remove(KINDS.JobInfo, sharePath(share));
   }
@@ -255,7 +254,7 @@ export class Tree extends TreeObjects {
     this.asides.add(revision, { type: "DELETED", kind: "JobInfo", object });
   }
 
-  /** Whether its label is another one now. */
+  /** Whether its label has changed. */
   #reviewSite(name: string | undefined, revision: number): void {
     const site = name === undefined ? undefined : this.sites.get(name);
     if (site === undefined) return;
@@ -301,7 +300,7 @@ export class Tree extends TreeObjects {
     for (const kind of ["Edge", "EdgeDC"] as const) this.#names.remove(KINDS[kind], edgePath(node));
   }
 
-  /** `isImplied`: something else names it, and its own row, if it has one, says more. */
+  /** `isImplied`: another object names it, and its own row, if any, has more data. */
   putSite(site: SiteRef, revision: number, isImplied = false): void {
     const known = this.sites.get(site.name);
     if (known !== undefined) {

@@ -21,7 +21,7 @@ interface NewJob {
 export const alreadyExists = (kind: NexusKind, path: Path): AppError =>
   new AppError("already_exists", `${kind.crd} ${JSON.stringify(displayOf(path))} already exists`);
 
-/** The Busbar job of a Job: labels hold values that it has no field for. */
+/** Converts a Job to a job of Busbar: labels hold values that Busbar has no field for. */
 export function jobSpecOf(
   path: Path,
   { spec }: Received,
@@ -46,14 +46,14 @@ export function jobSpecOf(
 /** Submits jobs with unique names. */
 export class NewJobs {
   readonly #reader: Reader;
-  /** Jobs that are being made: their groups, by their names. */
+  /** Jobs that are being created: their groups, by name. */
   readonly #creating = new Map<string, Set<string>>();
 
   constructor(reader: Reader) {
     this.#reader = reader;
   }
 
-  /** Others may make a job of the same name in the same moment, here or in another group. */
+  /** Another client may create a job of the same name at the same moment, here or in another group. */
   async submit(operations: Operations, spec: NewJob): Promise<string> {
     const { name, group } = spec;
     const groups = this.#creating.get(name) ?? new Set();

@@ -3,7 +3,7 @@ import type { Path } from "../model/names.ts";
 import type { Ref } from "../tree/name-index.ts";
 import { noteId } from "../tree/notes-book.ts";
 
-/** Where a note about an object is. */
+/** The key of a note about an object. */
 interface Noted {
   readonly id: string;
   readonly path: Path;

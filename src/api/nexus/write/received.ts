@@ -32,7 +32,7 @@ export interface Received {
 export function readObject({ kind, group }: Served, body: unknown): Received {
   const object = members(body, "body");
   const said = object["kind"];
-  // Old clients say the plural in small letters where they write a status.
+  // Old clients write the plural in lower case when they write a status.
   if (said !== undefined && said !== "" && said !== kind.kind && said !== kind.plural) {
     throw invalid("kind", `must be ${kind.kind} here`);
   }
@@ -84,7 +84,7 @@ function nameIn(metadata: Members): string {
   return name;
 }
 
-/** Of a spec, and not empty. */
+/** Non-empty, in a spec. */
 export function textOfSpec(spec: Members, name: string): string {
   const value = spec[name];
   if (typeof value === "string" && value !== "") return value;
@@ -96,7 +96,7 @@ export function textOfSpec(spec: Members, name: string): string {
 
 export const UINT32_MAX = 2 ** 32 - 1;
 
-/** A whole number from 0; absent: 0. */
+/** An integer from 0; absent: 0. */
 export function countIn(from: Members, name: string, field: string, max: number): number {
   const value = from[name] ?? 0;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= max) {
@@ -105,7 +105,7 @@ export function countIn(from: Members, name: string, field: string, max: number)
   throw invalid(`${field}.${name}`, `must be a whole number from 0 to ${max}`);
 }
 
-/** Where it belongs: clients hash the name themselves, or leave it to us. */
+/** Its place: clients hash the name themselves, or leave that to us. */
 export function placeOf(kind: NexusKind, { name, labels }: Received): Path {
   if (name === "") throw invalid("metadata.name", "is missing");
   if (kind.isSingleton) {
@@ -127,7 +127,7 @@ export function placeOf(kind: NexusKind, { name, labels }: Received): Path {
   return path;
 }
 
-/** A part of a path is the object's own name, or that of a parent, which a label gives. */
+/** A part of a path is the object's own name, or that of a parent from a label. */
 function checkPart(name: string, of: NexusKind, kind: NexusKind): void {
   if (name.length <= limits.nameLengthMax && /^[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$/.test(name))
     return;
@@ -136,7 +136,7 @@ function checkPart(name: string, of: NexusKind, kind: NexusKind): void {
   throw invalid(field, `${shown} is not a name of letters, digits, ".", "_" and "-"`);
 }
 
-/** Labels that are its client's own. Those that the tree gives must be as they are. */
+/** The client's own labels. Labels of the tree must be unchanged. */
 export function ownLabels(kind: NexusKind, path: Path, labels: Texts): Texts {
   const given = treeLabels(kind, path);
   const own: Record<string, string> = {};
@@ -151,7 +151,7 @@ export function ownLabels(kind: NexusKind, path: Path, labels: Texts): Texts {
   return own;
 }
 
-/** Unknown fields: refused, or told of, as the client asks. */
+/** Rejects unknown fields, or warns about them, as the client requests. */
 export function checkUnknown({ unknown }: Received, query: URLSearchParams): readonly string[] {
   const asked = query.get("fieldValidation") ?? "Ignore";
   if (unknown.length === 0 || asked === "Ignore") return [];

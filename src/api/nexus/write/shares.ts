@@ -13,10 +13,10 @@ import { countIn, type Received, textOfSpec, UINT32_MAX } from "./received.ts";
 
 type ShareRef = Extract<Ref, { readonly kind: "JobInfo" }>;
 
-/** Its name may be used again: what it left undone of its job may come to the same edge. */
+/** Its name may be used again: the rest of its job may come to the same edge. */
 export const isEndedShare = (ref: Ref): boolean => ref.kind === "JobInfo" && isOver(ref.share.task);
 
-/** The share that a JobInfo of an external scheduler asks for. With `isDry` it is only looked at. */
+/** The share that a JobInfo of an external scheduler requests. With `isDry` it is only checked. */
 export async function assignShare(
   operations: Operations,
   reader: Reader,
@@ -51,12 +51,12 @@ export async function assignShare(
   await reader.caughtUp();
   const { jobId, index } = parseTaskId(made.taskId, "taskId");
   const share = tree.share(String(jobId), index ?? 0);
-  // Its job may have been deleted in the same moment.
-  if (share === undefined) throw new AppError("conflict", `job ${job} is no more`);
+  // Its job may have been deleted at the same moment.
+  if (share === undefined) throw new AppError("conflict", `job ${job} was removed`);
   return { kind: "JobInfo", share };
 }
 
-/** What the agent of an old edge says of its share. */
+/** The report of an old edge's agent about its share. */
 export async function reportShare(
   { edges, tree, nowMs }: { readonly edges: OldEdges; readonly tree: Tree; readonly nowMs: number },
   share: EdgeShare,

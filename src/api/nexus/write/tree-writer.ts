@@ -7,13 +7,13 @@ import { notFound, type Reader } from "../tree/reader.ts";
 import type { Received } from "./received.ts";
 import type { Writer } from "./writer.ts";
 
-/** Changes of the tree by paths, for doors that have no objects of Kubernetes. */
+/** Changes of the tree by paths, for doors without objects of Kubernetes. */
 export interface TreeWriter {
-  /** Parents that are missing are made with it. Throws `already_exists`. */
+  /** Creates missing parents. Throws `already_exists`. */
   create(operations: Operations, kind: NexusKind, path: Path, spec: Members): Promise<void>;
-  /** Throws where it cannot be changed so. */
+  /** Throws where this change is impossible. */
   replace(operations: Operations, kind: NexusKind, path: Path, spec: Members): Promise<void>;
-  /** With all that hangs on it, and on nothing else. */
+  /** With all its children, and nothing else. */
   remove(operations: Operations, kind: NexusKind, path: Path): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function treeWriter({
   };
   return {
     async create(operations, kind, path, spec) {
-      // The old gateway labels what it makes with its name, by the name of its node.
+      // The old gateway labels its objects with their name, under the name of the node.
       const labels = { ...treeLabels(kind, path), [nodeOf(kind)]: displayOf(path) };
       const received = receivedOf(displayOf(path), { labels, annotations: {} }, spec);
       await writer.create(operations, { kind, group: kind.group }, received, false);

@@ -18,7 +18,7 @@ import { assignShare, isEndedShare, reportShare } from "./shares.ts";
 export interface WriterOptions {
   readonly reader: Reader;
   readonly edges: OldEdges;
-  /** Whether another scheduler makes JobInfos, and takes them away. */
+  /** Whether an external scheduler creates JobInfos, and deletes them. */
   readonly isSchedulerExternal: boolean;
   readonly nowMs: () => number;
 }
@@ -45,7 +45,7 @@ export class Writer {
     return this.#options.reader;
   }
 
-  /** Throws `already_exists`. With `isDry` nothing happens. */
+  /** Throws `already_exists`. With `isDry` nothing is changed. */
   async create(
     operations: Operations,
     { kind }: Served,
@@ -120,8 +120,8 @@ export class Writer {
     if (!this.#options.isSchedulerExternal) {
       throw new AppError(
         "permission_denied",
-        "Busbar's scheduler says which edge does what, and makes JobInfos by itself " +
-          "(--nexus-external-scheduler leaves that to another)",
+        "Busbar's scheduler assigns edges, and creates JobInfos by itself " +
+          "(--nexus-external-scheduler leaves that to an external one)",
       );
     }
     const ref = await assignShare(operations, this.#reader, { path, received, isDry });
@@ -146,7 +146,7 @@ export class Writer {
     return this.#shown(operations, KINDS.Job, path);
   }
 
-  /** Replaces labels and annotations; anything else must be as it is. */
+  /** Replaces labels and annotations; everything else must be unchanged. */
   async update(
     operations: Operations,
     { kind }: Served,
@@ -159,9 +159,13 @@ export class Writer {
     const spec = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(received.spec)) {
       if (name.endsWith("Gvk") || isDeepEqual(value, spec[name] ?? 0)) continue;
-      throw new AppError("unschedulable", "cannot be changed: delete the object and make another", {
-        field: `spec.${name}`,
-      });
+      throw new AppError(
+        "unschedulable",
+        "cannot be changed: delete the object and create another",
+        {
+          field: `spec.${name}`,
+        },
+      );
     }
     const labels = { ...received.labels };
     for (const [name, value] of Object.entries(object.metadata.labels)) {
@@ -202,7 +206,7 @@ export class Writer {
     await operations.putNotes([{ id, note, ifVersion: known?.version ?? 0 }]);
   }
 
-  /** Changes only the status, and of that only fields that belong to its agent. */
+  /** Changes only the status, and only fields of it that belong to the agent. */
   async updateStatus(
     operations: Operations,
     { kind }: Served,
@@ -268,7 +272,7 @@ export class Writer {
     if (!this.#options.isSchedulerExternal) {
       throw new AppError(
         "permission_denied",
-        "Busbar's scheduler says which edge does what; delete the Job to end all of its shares",
+        "Busbar's scheduler assigns edges; delete the Job to end all of its shares",
       );
     }
     await operations.cancelJob(task.id, "its JobInfo was deleted");
@@ -281,7 +285,7 @@ export class Writer {
     await operations.putNotes([{ id, note: { labels, annotations, isHidden: true } }]);
   }
 
-  /** With all of its jobs. Busbar keeps the group as long as it keeps a job of it. */
+  /** With all of its jobs. Busbar retains the group while it retains a job of it. */
   async #removeGroup(operations: Operations, name: string): Promise<void> {
     const { tree } = this.#reader;
     for (const job of tree.jobs()) {
@@ -299,7 +303,7 @@ export class Writer {
         await operations.removeNode(node);
         return;
       } catch (error) {
-        // The end of its link is a command of its own.
+        // The end of its link is a separate command.
         const isLinked =
           error instanceof AppError && error.code === "conflict" && edges.isOld(node);
         if (!isLinked || tries >= limits.nexusRemoveTries) throw error;
@@ -330,7 +334,7 @@ function checkVersion({ metadata }: NexusObject, { resourceVersion, uid }: Recei
 const isGiven = (kind: NexusKind, name: string): boolean =>
   name.startsWith("nexus/") || kind.ancestors.some((ancestor) => KINDS[ancestor].crd === name);
 
-/** What would have been made. */
+/** The object that would have been created. */
 function dry(kind: NexusKind, path: Path, received: Received, nowMs: number): NexusObject {
   const { labels, annotations, spec } = received;
   const metadata = {

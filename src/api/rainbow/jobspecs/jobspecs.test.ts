@@ -16,20 +16,20 @@ const spec = (name: string, ...cores: number[]): string =>
     tasks: cores.map((_, at) => ({ name: `t${at}`, command: ["true"], resources: `r${at}` })),
   });
 
-test("a jobspec of several parts asks for what its largest part does", () => {
+test("a jobspec of several parts requests as much as its largest part", () => {
   const { request, parts } = readJobspec(spec("a", 2, 8, 4));
   expect(parts).toHaveLength(3);
   expect(request?.[0]?.[0]?.with[0]).toMatchObject({ type: "core", count: 8 });
 });
 
-test("one that asks for nothing has no parts and no request", () => {
+test("one that requests nothing has no parts and no request", () => {
   const { request, parts } = readJobspec(
     '{"version":1,"tasks":[{"command":["true"],"local":true}]}',
   );
   expect([parts, request]).toEqual([[], undefined]);
 });
 
-test("a slot with nothing in it takes nothing of its node", () => {
+test("an empty slot requests nothing of its node", () => {
   const slot = { type: "slot", count: 1, label: "echo" };
   const node = { type: "node", count: 2, with: [slot] };
   const command = ["echo", "hello"];
@@ -51,7 +51,7 @@ test("a slot with nothing in it takes nothing of its node", () => {
   }
 });
 
-test("caches the last texts, drops the one unused for longest, and reads long ones each time", async () => {
+test("caches the most recent texts, drops the one unused for longest, and parses long ones each time", async () => {
   const read = createJobspecReader(async (text) => parseJobspec(text));
   const first = read(spec("0", 1));
   expect(read(spec("0", 1))).toBe(first);

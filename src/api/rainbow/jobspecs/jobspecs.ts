@@ -1,6 +1,10 @@
 import { graphRequest, needsOf } from "../../../core/graph/request/graph-request.ts";
 import type { ResourceChoice, ResourceRequest } from "../../../core/graph/request/request.ts";
-import { type AskedPart, askedParts, parametersOf } from "../../../core/jobspec/asked-parts.ts";
+import {
+  type RequestedPart,
+  requestedParts,
+  parametersOf,
+} from "../../../core/jobspec/requested-parts.ts";
 import type { Jobspec, Plain } from "../../../core/jobspec/model.ts";
 import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import { limits } from "../../../limits.ts";
@@ -8,22 +12,22 @@ import { limits } from "../../../limits.ts";
 /** A parsed jobspec: its requests to a cluster, part by part; none: any cluster will do. */
 export interface ReadJobspec {
   readonly jobspec: Jobspec;
-  readonly parts: readonly AskedPart[];
+  readonly parts: readonly RequestedPart[];
   /** The request of its largest part; undefined: it requests nothing. */
   readonly request: ResourceChoice | undefined;
   /** Its own parameters for the choice of a cluster. */
   readonly parameters: Plain;
 }
 
-/** At once where it is short or known: thousands are submitted one by one. */
+/** Synchronous if the text is short or cached: clients submit thousands one by one. */
 export type ReadText = (text: string) => ReadJobspec | Promise<ReadJobspec>;
 
-/** Throws AppError that tells all that is wrong with it. */
+/** Throws an AppError with all problems. */
 export const readJobspec = (text: string): ReadJobspec =>
   lookInto(parseJobspec(text, { mayLackTasks: true }));
 
 function lookInto(jobspec: Jobspec): ReadJobspec {
-  const parts = askedParts(jobspec)
+  const parts = requestedParts(jobspec)
     .map(({ name, resources, ofNodes }) => ({
       name,
       resources: resources.map(withoutEmptySlots),
@@ -33,10 +37,7 @@ function lookInto(jobspec: Jobspec): ReadJobspec {
   return { jobspec, parts, request: largestOf(parts), parameters: parametersOf(jobspec) };
 }
 
-/**
- * Clients in Go of spring 2024 write an empty slot when the user names no number of tasks: it requests
- * nothing of the node that it is in.
- */
+/** Go clients of spring 2024 write an empty slot when the user names no number of tasks: it requests nothing of its node. */
 const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly ResourceRequest[] =>
   trees.flatMap((tree) => {
     const inside = withoutEmptySlots(tree.with);
@@ -45,10 +46,10 @@ const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly Resource
   });
 
 /**
- * Tasks of a jobspec may run one after the other, so that the whole needs no more at once than its
- * largest part. How they share it is up to the program that runs them.
+ * Tasks of a jobspec may run one after another, so that the whole needs no more at once than its largest part. The program that runs them
+ * decides how they share it.
  */
-function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
+function largestOf(parts: readonly RequestedPart[]): ResourceChoice | undefined {
   let largest: { readonly resources: ResourceChoice; readonly cpu: number } | undefined;
   for (const { resources } of parts) {
     const cpu = needsOf(graphRequest(resources))["cpu"] ?? 0;
@@ -58,8 +59,8 @@ function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
 }
 
 /**
- * Parses texts, and caches the last ones: each is parsed for satisfy, on submission and when a cluster
- * receives it, and users submit the same ones again.
+ * Parses texts, and caches the most recent ones: each is parsed for satisfy, on submission and when a cluster receives it, and users submit
+ * the same ones again.
  */
 export function createJobspecReader(readLong: (text: string) => Promise<Jobspec>): ReadText {
   const known = new Map<string, ReadJobspec>();

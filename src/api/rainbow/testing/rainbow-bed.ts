@@ -13,7 +13,7 @@ import { bytesOf, readAs, SENT } from "./wire.ts";
 export const REGISTER_SECRET = "chocolate-cookies";
 export const scheduler = RainbowScheduler.method;
 
-/** A control plane with rainbow's door, and what rainbow's clients do with it. */
+/** A control plane with rainbow's door, and the calls of rainbow's clients. */
 export class RainbowBed {
   plane!: TestPlane;
   client!: Client;
@@ -64,7 +64,7 @@ export class RainbowBed {
     return { status: said, secret, token };
   }
 
-  /** As clients of the first generation do it. */
+  /** Like clients of the first generation. */
   async registerAlone(name: string): Promise<Record<string, unknown>> {
     const request = bytesOf([1, name], [2, REGISTER_SECRET], [3, SENT]);
     const bytes = await callRaw(this.client, pathOf(scheduler.register), request);
@@ -93,7 +93,7 @@ export class RainbowBed {
     return (await call(client, scheduler.acceptJobs, request)).status;
   }
 
-  /** Another receiver, on a connection of its own. */
+  /** Another receiver, on its own connection. */
   connect(): Client {
     // Clients of one process would share a connection.
     return connect(this.#server.address, { "grpc.use_local_subchannel_pool": 1 });
@@ -134,7 +134,7 @@ export const simple = (nodes: number, tasks: number, command = ["hostname"]): st
     tasks: [{ command, resources: "it" }],
   });
 
-/** What a refused call says; it must be UNKNOWN, as everything that server refuses. */
+/** The message of a rejected call; its code must be UNKNOWN, like every rejection of that server. */
 export async function refusal(answer: Promise<unknown>): Promise<string> {
   const error = await failure(answer);
   expect(error.code).toBe(status.UNKNOWN);

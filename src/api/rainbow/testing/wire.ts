@@ -1,4 +1,4 @@
-/** A field as tests write it: a number is a varint, the rest has a length. */
+/** A field as tests write it: a number is a varint, the others have a length. */
 export type Field = readonly [number: number, value: number | string | Uint8Array];
 
 export function varint(value: number): Buffer {
@@ -26,10 +26,7 @@ export const SENT = bytesOf([1, 1_794_800_000], [2, 5]);
 
 type Form = "varint" | "text" | "texts";
 
-/**
- * What a decoder that knows these fields reads: one that comes in another form than it knows is put
- * aside, as Go and Python do, and counted.
- */
+/** The fields that a decoder with these descriptors reads: a field of another wire type is put aside, as in Go and Python, and counted. */
 export function readAs(
   known: Readonly<Record<number, readonly [name: string, form: Form]>>,
   bytes: Uint8Array,

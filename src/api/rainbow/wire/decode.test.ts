@@ -30,7 +30,7 @@ const jobspec = {
   form: "newest",
 };
 
-/** With its clusters read. */
+/** With its clusters parsed. */
 function submitted(bytes: Uint8Array): unknown {
   const request = decodeSubmit(bytes);
   return request.kind === "command" ? request : { ...request, clusters: request.clusters.read() };
@@ -90,7 +90,7 @@ describe("a submission", () => {
     });
   }
 
-  test("may have fields that nobody knows, of any form", () => {
+  test("may have unknown fields, of any wire type", () => {
     const unknown = Buffer.concat([
       Buffer.from("a101", "hex"), // field 20, 64 bits
       Buffer.alloc(8),
@@ -101,7 +101,7 @@ describe("a submission", () => {
     expect(submitted(unknown)).toEqual(jobspec);
   });
 
-  test("that is cut off, or no message, or no text is refused", () => {
+  test("that is truncated, or no message, or no text is rejected", () => {
     const whole = bytesOf(...first);
     for (const bytes of [
       whole.subarray(0, whole.length - 1),
@@ -143,7 +143,7 @@ describe("a registration", () => {
   }
 });
 
-test("any bytes are read or refused, never anything else", () => {
+test("any bytes are decoded or rejected, never anything else", () => {
   const field = fc.tuple(
     fc.integer({ min: 1, max: 9 }),
     fc.oneof(fc.nat(), fc.string(), fc.uint8Array({ maxLength: 20 })),

@@ -1,8 +1,8 @@
 import { bytesOf, numberOf, readFields, textOf, toText, type WireField } from "./fields.ts";
 
 /**
- * Which form of an answer a client reads: that of the first generation, that of the newest, or (when
- * a request does not tell) one that all of them read.
+ * The form of an answer that a client reads: that of the first generation, that of the newest, or (when a request does not show it) one
+ * that all of them read.
  */
 export type AnswerForm = "first" | "newest" | "any";
 
@@ -20,7 +20,7 @@ export interface CommandRequest {
   readonly command: string;
 }
 
-/** Generations C, D and E: clusters that match, and a jobspec. */
+/** Generations C, D and E: matching clusters, and a jobspec. */
 export interface JobspecRequest {
   readonly kind: "jobspec";
   readonly name: string;
@@ -33,14 +33,14 @@ export interface JobspecRequest {
   readonly form: AnswerForm;
 }
 
-/** Clusters with their tokens, read when they are wanted: most clients send the same ones again. */
+/** Clusters with their tokens, parsed on demand: most clients send the same ones again. */
 export interface ClusterList {
-  /** As they stand on the wire, one after the other. */
+  /** Their bytes on the wire, in order. */
   readonly bytes: readonly Buffer[];
   read(): readonly { readonly name: string; readonly token: string }[];
 }
 
-/** Numbers are counts of nodes and tasks, or a text is the command: only the first clients say so. */
+/** Numbers are counts of nodes and tasks, or a text is the command: only the first clients send these. */
 const isFirst = ({ number, kind }: WireField): boolean =>
   ((number === 4 || number === 5) && kind === "varint") || (number === 6 && kind === "bytes");
 

@@ -1,9 +1,11 @@
+import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { limits } from "../../../limits.ts";
 import { isRecord } from "../../../core/graph/metadata.ts";
 import { refuse } from "../status.ts";
 
 /**
- * A graph as rainbow's clients send it, read, and refused where rainbow refuses it in words of its
- * own. Everything else that may be wrong is found, and told, by who takes it.
+ * A graph from rainbow's clients, parsed, and rejected where rainbow rejects it with its own message. Later steps find and report all other
+ * problems.
  */
 export function readNodes(text: string): unknown {
   const document = parse(text, (why) => refuse.badNodes(why));
@@ -13,7 +15,7 @@ export function readNodes(text: string): unknown {
   return document;
 }
 
-/** Those of a cluster's own graph must name vertices of it. */
+/** The edges of a cluster's own graph must name vertices of it. */
 export function readClusterNodes(text: string): unknown {
   const document = readNodes(text) as { readonly graph: Readonly<Record<string, unknown>> };
   const { nodes, edges } = document.graph;
@@ -71,7 +73,7 @@ const kindOf = (value: unknown): string => {
 
 function parse(text: string, toError: (why: string) => Error): unknown {
   try {
-    return JSON.parse(text);
+    return parseShallowJson(text, limits.jsonDepthMax);
   } catch (error) {
     throw toError(error instanceof Error ? error.message : "unreadable");
   }

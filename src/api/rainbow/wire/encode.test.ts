@@ -21,14 +21,14 @@ const NEWEST = {
   5: ["clusters", "texts"],
 } as const;
 
-test("clients that do not name their version get an answer that all versions can read", () => {
+test("clients that do not show their version get an answer that all versions can read", () => {
   const bytes = encodeSubmitted(submitted, "any");
   expect(bytes.toString("hex")).toBe("100718011a076b6565626c65722001");
   expect(readAs(FIRST, bytes)).toEqual({ jobid: 7, status: 1, aside: 2 });
   expect(readAs(NEWEST, bytes)).toEqual({ jobid: 7, cluster: "keebler", status: 1, aside: 1 });
 });
 
-test("the others get nothing that they would have to put aside", () => {
+test("the others get no field that they would have to put aside", () => {
   expect(readAs(FIRST, encodeSubmitted(submitted, "first"))).toEqual({ jobid: 7, status: 1 });
   expect(readAs(NEWEST, encodeSubmitted({ ...submitted, jobId: 300 }, "newest"))).toEqual({
     jobid: 300,
@@ -37,12 +37,12 @@ test("the others get nothing that they would have to put aside", () => {
   });
 });
 
-test("what was only asked for has no job, and the clusters in order", () => {
+test("the answer to a trial has no job, and the clusters in order", () => {
   const bytes = encodeSubmitted({ jobId: 0, cluster: "", clusters: ["b", "a"] }, "newest");
   expect(readAs(NEWEST, bytes)).toEqual({ status: 1, clusters: ["b", "a"] });
 });
 
-test("the largest number of a job stays whole", () => {
+test("the largest number of a job is exact", () => {
   const bytes = encodeSubmitted({ ...submitted, jobId: 2 ** 31 - 1 }, "first");
   expect(readAs(FIRST, bytes)).toEqual({ jobid: 2_147_483_647, status: 1 });
 });
@@ -54,7 +54,7 @@ const REGISTER_LATER = {
   4: ["status", "varint"],
 } as const;
 
-test("a registration is read by the very first clients, which know no secret, and by later ones", () => {
+test("a registration can be read by the very first clients, which know no secret, and by later ones", () => {
   const answer = { status: REGISTER.SUCCESS, token: "t", secret: "s" };
   const bytes = encodeRegistered(answer, "any");
   expect(readAs(REGISTER_FIRST, bytes)).toEqual({ token: "t", status: 1, aside: 2 });
@@ -69,7 +69,7 @@ test("a registration is read by the very first clients, which know no secret, an
   expect(readAs(REGISTER_LATER, exists)).toEqual({ status: 4, aside: 1 });
 });
 
-test("jobs that are received are those of the message, whatever their number and length", () => {
+test("received jobs are those of the message, whatever their number and length", () => {
   const jobs = new Map([
     [1, "{}"],
     [300, "ü→\u{1f600}"],

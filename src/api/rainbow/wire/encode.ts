@@ -1,13 +1,13 @@
 import type { AnswerForm } from "./decode.ts";
 
-/** Values of rainbow's enums that we say. */
+/** The values of rainbow's enums that we send. */
 export const REGISTER = { SUCCESS: 1, EXISTS: 4 } as const;
 export const SUBMIT_SUCCESS = 1;
 
 export interface SubmitAnswer {
   readonly jobId: number;
   readonly cluster: string;
-  /** Those that were selected, when nothing else was asked for. */
+  /** The selected clusters, when the request was only a trial. */
   readonly clusters: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function encodeRegistered(
 
 export const RECEIVE = { NORESULTS: 0, SUCCESS: 1 } as const;
 
-/** A ReceiveJobsResponse: many records at once, each written where it stands in the answer. */
+/** A ReceiveJobsResponse: many records at once, each written at its place in the answer. */
 export function encodeReceived(jobs: ReadonlyMap<number, string>): Buffer {
   const heads: Buffer[] = [];
   let length = 0;
@@ -70,7 +70,7 @@ export function encodeReceived(jobs: ReadonlyMap<number, string>): Buffer {
   return answer;
 }
 
-/** Guards the bytes of one message while it is put together. Empty fields are left out. */
+/** The bytes of one message while it is being written. Omits empty fields. */
 class Message {
   readonly #parts: Buffer[] = [];
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../../lib/errors.ts";
 
-/** A field as it stands on the wire: a number, or what has a length. Fixed widths are skipped. */
+/** A field on the wire: a number, or a field with a length. Fixed widths are skipped. */
 export type WireField =
   | { readonly number: number; readonly kind: "varint"; readonly value: number }
   | { readonly number: number; readonly kind: "bytes"; readonly value: Buffer };
@@ -15,8 +15,8 @@ const broken = (): AppError =>
   new AppError("invalid_argument", "cannot parse invalid wire-format data");
 
 /**
- * The fields of a message in the order they came, without a descriptor: generations of clients use
- * the same numbers for different things, and a decoder that knows one of them refuses the others.
+ * The fields of a message in order, without a descriptor: generations of clients use the same numbers for different fields, and a decoder
+ * for one of them rejects the others.
  */
 export function readFields(message: Uint8Array): readonly WireField[] {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
@@ -83,13 +83,13 @@ export function bytesOf(fields: readonly WireField[], number: number): readonly 
   return found;
 }
 
-/** As protobuf has it: the last one counts, and one that is not there is empty. */
+/** As in protobuf: the last one counts, and an absent one is empty. */
 export function textOf(fields: readonly WireField[], number: number): string {
   const last = fields.findLast((field) => field.number === number && field.kind === "bytes");
   return last?.kind === "bytes" ? toText(last.value) : "";
 }
 
-/** The last number of that field; undefined: there is none. A negative count is none at all. */
+/** The last number of that field; undefined: there is none. A negative count is treated as absent. */
 export function numberOf(fields: readonly WireField[], number: number): number | undefined {
   const last = fields.findLast((field) => field.number === number && field.kind === "varint");
   if (last?.kind !== "varint") return undefined;

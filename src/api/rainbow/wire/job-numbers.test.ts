@@ -27,7 +27,7 @@ test("beyond the limit the oldest number is dropped, and not used again soon", (
   expect(numbers.numberOf("1.0")).toBe(first - 3);
 });
 
-test("another start counts from another place, and goes round at the end", () => {
+test("another start counts from another number, and wraps around at the end", () => {
   expect(new JobNumbers(0.5).numberOf("1.0")).toBe(1_610_612_736);
   const last = new JobNumbers(0.999_999_999_9);
   expect(last.numberOf("1.0")).toBe(2 ** 30 + 1);

@@ -1,7 +1,7 @@
 import { limits } from "../../../limits.ts";
 
 const MOST = 2 ** 31 - 1;
-/** Numbers from here on are those of tasks of arrays; no server has seen a thousand million jobs. */
+/** Numbers from here on are those of tasks of arrays; no server has had a thousand million jobs. */
 const FIRST_OF_TASKS = 2 ** 30;
 
 /**
@@ -17,8 +17,8 @@ export class JobNumbers {
   #next: number;
 
   /**
-   * `fraction` (0 up to 1) says where to begin: were it always the same place, a number that was
-   * received before a restart would mean another task after it.
+   * `fraction` (0 up to 1) is the starting point: if it were always the same, a number received before a restart would mean another task
+   * after it.
    */
   constructor(fraction: number, knownMax: number = limits.knownTaskNumbersMax) {
     this.#knownMax = knownMax;
@@ -41,7 +41,7 @@ export class JobNumbers {
     return number;
   }
 
-  /** Undefined: no task has it, or none any more. */
+  /** Undefined: no task has it, or no longer. */
   taskOf(number: number): string | undefined {
     if (number >= FIRST_OF_TASKS) return this.#tasks.get(number);
     return number < 1 ? undefined : String(number);

@@ -16,8 +16,8 @@ import type { ReadText } from "../jobspecs/jobspecs.ts";
 import { type CommandLine, lineOf, sentWith } from "../translate.ts";
 
 /**
- * A task as rainbow's clients receive it: JSON with what readers of every generation look for. Old
- * ones run `command` on `nodes` and `tasks`, later ones run `jobspec`.
+ * A task as rainbow's clients receive it: JSON with the fields that readers of every generation look for. Old ones run `command` on `nodes`
+ * and `tasks`, later ones run `jobspec`.
  */
 export async function toRecord(
   task: OfferedTaskView,
@@ -29,16 +29,16 @@ export async function toRecord(
   const line = await lineIn(text, read);
   const record = { id, cluster, name, jobspec: text, ...line };
   const json = JSON.stringify(record);
-  // A long command stands in the jobspec too, and both may be more than an answer can hold.
+  // A long command is in the jobspec too, and both may exceed an answer.
   return sizeOf(json) <= limits.receivedBytesMax
     ? json
     : JSON.stringify({ ...record, command: "" });
 }
 
-// Beside its text: tags, lengths and the number of an entry.
+// Without its text: tags, lengths and the number of an entry.
 const ENTRY_BYTES = 24;
 
-/** What a record takes of an answer. */
+/** The size of a record in an answer. */
 export const sizeOf = (record: string): number => Buffer.byteLength(record) + ENTRY_BYTES;
 
 const NOTHING: CommandLine = { command: "", nodes: 1, tasks: 0 };
@@ -58,7 +58,7 @@ async function lineIn(text: string, read: ReadText): Promise<CommandLine> {
   return line;
 }
 
-/** Of texts that were read before: many jobs have the same one. */
+/** Texts that were parsed before: many jobs have the same one. */
 const lines = new WeakMap<Jobspec, CommandLine>();
 
 function lineOfJobspec(jobspec: Jobspec): CommandLine {
@@ -74,7 +74,7 @@ function lineOfJobspec(jobspec: Jobspec): CommandLine {
   return {
     command: lineOf(argv),
     nodes: nodes ?? Math.max(1, slots * nodesPerSlot),
-    // As clients put it the other way round: tasks are the cores of a node.
+    // The inverse of clients' conversion: tasks are the cores of a node.
     tasks: total > 1 ? total : Math.floor(perSlot.cores / Math.max(1, nodesPerSlot)),
   };
 }
@@ -131,6 +131,6 @@ function taskOf(
   };
 }
 
-/** What a task of an array learns of itself on nodes with agents. */
+/** The variables that describe a task of an array to itself on nodes with agents. */
 const indexOf = ({ id }: OfferedTaskView): Readonly<Record<string, string>> =>
   id.includes(".") ? { BUSBAR_ARRAY_INDEX: id.slice(id.indexOf(".") + 1) } : {};

@@ -3,7 +3,7 @@ import type { ClusterList } from "./decode.ts";
 import type { Authenticator } from "../../../server/credentials/authenticator.ts";
 import { TokenLists } from "./token-lists.ts";
 
-/** Tokens "t-<cluster>" are right; what was shown, and whether proofs still hold. */
+/** Tokens "t-<cluster>" are right; records the checked tokens, and whether proofs still hold. */
 function world() {
   const shown: unknown[] = [];
   let version = 1;
@@ -28,7 +28,7 @@ function listOf(...pairs: readonly (readonly [string, string])[]): ClusterList {
   };
 }
 
-test("a list that was right is not checked again, until something changes", async () => {
+test("a correct list is not checked again, until something changes", async () => {
   const { authenticator, shown, change } = world();
   const lists = new TokenLists();
   const list = listOf(["a", "t-a"], ["b", "t-b"], ["a", "t-a"], ["", "x"], ["c", ""]);
@@ -40,7 +40,7 @@ test("a list that was right is not checked again, until something changes", asyn
   expect(shown).toHaveLength(2);
 });
 
-test("another list, be it by one byte or by where one ends, is checked by itself", async () => {
+test("another list, different by one byte or by the end of an entry, is checked separately", async () => {
   const { authenticator, shown } = world();
   const lists = new TokenLists();
   await lists.submitterOf(authenticator, listOf(["a", "t-a"], ["b", "t-b"]));

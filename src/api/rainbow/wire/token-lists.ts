@@ -17,7 +17,7 @@ export class TokenLists {
   readonly #key = randomBytes(32);
   readonly #known = new Map<string, ProvenSubmitter>();
 
-  /** All or nothing: whoever sends a wrong token with right ones is denied. */
+  /** All or nothing: a client that sends a wrong token among right ones is rejected. */
   async submitterOf(
     authenticator: Pick<Authenticator, "submitter">,
     list: ClusterList,
@@ -26,7 +26,7 @@ export class TokenLists {
     const before = this.#known.get(digest);
     if (before?.holds() === true) return before.principal;
     this.#known.delete(digest);
-    // Without a name or a token they are left out.
+    // Entries without a name or a token are left out.
     const given = list.read().filter(({ name, token }) => name !== "" && token !== "");
     if (given.length === 0) throw refuse.noClusters();
     const shown = given.map(({ name, token }) => ({ cluster: name, token }));
@@ -40,7 +40,7 @@ export class TokenLists {
     for (const each of bytes) size += LENGTH_BYTES + each.length;
     const all = Buffer.allocUnsafe(size);
     let at = this.#key.copy(all);
-    // Each tells its own length, so that no two lists have the same bytes.
+    // Each entry has its length, so that no two lists have the same bytes.
     for (const each of bytes) {
       at = all.writeUInt32LE(each.length, at);
       at += each.copy(all, at);

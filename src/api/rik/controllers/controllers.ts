@@ -62,7 +62,7 @@ export class Controllers {
     });
     for (const worker of workers.all) this.#tellWorker(subscription, worker);
     this.#adopt(subscription);
-    for (const other of others) void this.#takeOver(other, subscription);
+    subscription.alone = Promise.all(others.map((other) => this.#takeOver(other, subscription)));
     logger.info({ controller: name }, "controller subscribed");
     return {
       close: () => {
@@ -84,8 +84,7 @@ export class Controllers {
     who: RikController,
     context: CallContext,
   ): Promise<void> {
-    if (request.action === WorkloadRequestKind.DESTROY)
-      await this.#destroy(request.instanceId, who);
+    if (request.action === WorkloadRequestKind.DESTROY) await this.#destroy(request, who, context);
     else await this.#create(request, who, context);
     if (this.#isDeaf(who, context)) throw deafController();
   }
@@ -109,20 +108,50 @@ export class Controllers {
       const home = this.#homeOf(controller, connection);
       return lifecycle.create({ controller, id, workloadId, definition, home }, principal);
     }
-    // The same again: a controller that has not seen the answer.
+    const own = await this.#strangerTo(known, connection);
+    if (own !== undefined) {
+      own.clashes.add(id);
+      return own.instance(id, workloadId, { status: ResourceStatus.FAILED, reason: CLASH });
+    }
+    await known.submitting; // an answer means that it is stored
+    // A repeated request: from a controller that has not received the answer.
     if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
     this.changed(known);
   }
 
-  async #destroy(id: string, { principal, name }: RikController): Promise<void> {
+  async #destroy(
+    { instanceId: id, workloadId }: SchedulingRequest,
+    { principal, name }: RikController,
+    { connection }: CallContext,
+  ): Promise<void> {
     const { book, lifecycle } = this.#options;
+    const own = this.#subscriptionAt(connection);
+    if (own?.clashes.delete(id) === true) {
+      return own.instance(id, workloadId, { status: ResourceStatus.TERMINATED, reason: CLASH });
+    }
     const instance = book.find(name, id);
     if (instance === undefined) return;
+    if ((await this.#strangerTo(instance, connection)) !== undefined) return;
     await lifecycle.destroy(instance, principal, "destroyed by its controller");
     if (instance.state.status === ResourceStatus.TERMINATED) this.changed(instance);
   }
 
-  /** Where statuses of what comes by this connection go. */
+  #subscriptionAt(connection: object): Subscription | undefined {
+    for (const one of this.#subscriptions)
+      if (one.isOpen && one.connection === connection) return one;
+    return undefined;
+  }
+
+  /** The subscription of this connection, if another one that lives has the instance: two controllers without names chose the same id. */
+  async #strangerTo(instance: RikInstance, connection: object): Promise<Subscription | undefined> {
+    const own = this.#subscriptionAt(connection);
+    if (own === undefined || instance.home === own || instance.home?.isOpen !== true)
+      return undefined;
+    await own.alone; // the other may be the same controller, before it was restarted
+    return own.isOpen && instance.home !== own && instance.home.isOpen ? own : undefined;
+  }
+
+  /** The destination of statuses for requests of this connection. */
   #homeOf(controller: string, connection: object): Subscription | undefined {
     let latest: Subscription | undefined;
     for (const subscription of this.#subscriptions) {
@@ -133,7 +162,7 @@ export class Controllers {
     return latest;
   }
 
-  /** Instances whose controller is gone are those of the next one of its name. */
+  /** Instances whose controller is gone belong to the next one of its name. */
   #adopt(subscription: Subscription): void {
     const { book, replays } = this.#options;
     for (const instance of book.of(subscription.controller)) {
@@ -145,7 +174,7 @@ export class Controllers {
     }
   }
 
-  /** Of two with the same name one may be the other, back before its end was noticed. */
+  /** Of two with the same name one may be the other, reconnected before its end was noticed. */
   async #takeOver(other: Subscription, by: Subscription): Promise<void> {
     if (await answersPing(other.connection, limits.rikThereMsMax)) return;
     other.end(new AppError("unavailable", "another controller of this name has subscribed"));
@@ -194,4 +223,6 @@ export class Controllers {
 
 /** All releases of rik. */
 const RIK_CONTROLLER = /^tonic\/0\.8\b/;
+const CLASH =
+  "another controller without a name has an instance of this id; give each controller a name and a token";
 const NOTED_AT_ONCE = 1_000;

@@ -2,7 +2,7 @@ import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { limits } from "../../../limits.ts";
 import type { JobView } from "../../../server/views/views.ts";
-import type { FollowedEvent } from "../../../server/watch/watch-format.ts";
+import type { FollowedEvent, JobBrief } from "../../../server/watch/watch-format.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
@@ -89,7 +89,7 @@ export class InstanceBook {
     return this.#byController.get(controller)?.has(id) === true;
   }
 
-  /** Whether a controller of this name has subscribed in an earlier life of the server, or in this one. */
+  /** Whether a controller of this name has ever subscribed, also at an earlier process of the server. */
   hasSubscribed(controller: string): boolean {
     return this.#known.has(controller);
   }
@@ -118,7 +118,7 @@ export class InstanceBook {
     this.#byJob.set(jobId, instance);
   }
 
-  /** It never becomes a job: its controller hears why, and may destroy it. */
+  /** It never becomes a job: its controller receives the reason, and may destroy it. */
   async refused(instance: RikInstance, reason: string): Promise<void> {
     const { controller, id, workloadId } = instance;
     const text = JSON.stringify({ controller, id, workloadId, reason });
@@ -135,7 +135,7 @@ export class InstanceBook {
     // No controller waits for its end. The event of a slot says whether it is removed.
     if (isEnd && isRest(instance.controller) && instance.service === undefined) {
       if (instance.jobId === undefined || status === ResourceStatus.DESTROYING)
-        this.#forget(instance);
+        this.#removeInstance(instance);
       this.#drop(instance);
     } else this.#hear(instance);
   }
@@ -152,8 +152,8 @@ export class InstanceBook {
     for (const instance of instances) this.#drop(instance);
   }
 
-  /** What had ended before it was destroyed would be found again by the next server. */
-  #forget(instance: RikInstance): void {
+  /** The next server would find again instances that had ended before they were destroyed. */
+  #removeInstance(instance: RikInstance): void {
     this.told([instance]).catch(ignore);
   }
 
@@ -188,8 +188,9 @@ export class InstanceBook {
         const { name: id, jobId } = slot;
         const isOver = slot.state === "succeeded" || slot.state === "failed";
         const state = stateOfInstance(slot);
-        if (slot.state === "cancelled") continue; // it goes, or has another job in a moment
-        this.#put(newInstance({ controller, id, workloadId, service, jobId, state, isOver }));
+        if (slot.state === "cancelled") continue; // it is removed, or has another job in a moment
+        const slotOf = { controller, id, workloadId, service };
+        this.#put(newInstance({ ...slotOf, jobId, state, isOver, isGoing: slot.removing }));
       }
       pageToken = nextPageToken;
     } while (pageToken !== undefined);
@@ -224,11 +225,11 @@ export class InstanceBook {
 
   #happened(event: FollowedEvent): void {
     if (event.kind === "task") {
-      const instance = this.#byJob.get(event.task.jobId);
+      const instance = this.#byJob.get(event.jobId);
       if (instance !== undefined) this.change(instance, stateOfTask(event.task));
     } else if (event.kind === "job") {
       // The events of its task report a known instance, until it ends.
-      if (event.isEnded || !this.#byJob.has(event.id)) this.#jobChanged(event.job);
+      if (event.isEnded || !this.#byJob.has(event.id)) this.#jobChanged(event.brief);
     } else if (event.kind === "service" && event.service.state === "removing") {
       this.#serviceEnds(event.service.name);
     } else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
@@ -241,7 +242,7 @@ export class InstanceBook {
     }
   }
 
-  #jobChanged(job: JobView): void {
+  #jobChanged(job: JobBrief): void {
     const known = this.#byJob.get(job.id);
     const instance = known ?? this.#newJob(job);
     if (instance === undefined) return;
@@ -255,27 +256,26 @@ export class InstanceBook {
       instance,
       ended.reason === "" ? { ...ended, reason: instance.state.reason, node } : ended,
     );
-    // Its slot goes, or has another job at once: that is an instance of the same name.
+    // Its slot is removed, or has another job at once: that is an instance of the same name.
     if (instance.service !== undefined && job.state === "cancelled") this.#drop(instance);
   }
 
-  /** The instance that a job is that was not known yet: its event may be there before the answer. */
-  #newJob(job: JobView): RikInstance | undefined {
-    const { id: jobId, spec, instance: slot } = job;
-    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = spec.labels ?? {};
+  /** The instance of a job that was unknown: its event may come before the answer. */
+  #newJob(job: JobBrief): RikInstance | undefined {
+    const { id: jobId, name, labels, workload: definition, instance: slot } = job;
+    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = labels;
     if (controller === undefined || workloadId === undefined) return undefined;
-    const known = this.find(controller, spec.name);
+    const known = this.find(controller, name);
     if (known !== undefined && known.jobId === undefined && !known.isOver) {
       this.submitted(known, jobId);
-      known.definition = spec.workload;
+      known.definition = definition;
       return known;
     }
-    // Slots get jobs without being asked by anybody here: by a rollout, by `busbar scale`.
+    // Slots get jobs without a request to this door: by a rollout, by `busbar scale`.
     if (slot === undefined || hasEnded(job) || Number(known?.jobId ?? 0) > Number(jobId))
       return undefined;
     if (known !== undefined) this.#drop(known);
     const { service } = slot;
-    const definition = spec.workload;
     return this.add({
       controller,
       id: slot.name,
@@ -287,7 +287,7 @@ export class InstanceBook {
     });
   }
 
-  /** By age or number, long after its end. What its controller was not told stays known. */
+  /** Removed by age or number, long after its end. An end that its controller has not received stays known. */
   #removed(jobId: string): void {
     const instance = this.#byJob.get(jobId);
     this.#byJob.delete(jobId);

@@ -7,17 +7,19 @@ export interface RikInstance {
   readonly controller: string;
   readonly id: string;
   readonly workloadId: string;
-  /** Whose slot it is, of a workload that REST users made; undefined: a single job. */
+  /** The workload of its slot, for a workload of REST users; undefined: a single job. */
   readonly service: string | undefined;
-  /** That its job was made of, where it is shown; undefined: that of its workload. */
+  /** The definition of its job, if it is shown; undefined: that of its workload. */
   definition: string | undefined;
-  /** Undefined: it is being submitted, or was refused. */
+  /** Undefined: it is being submitted, or was rejected. */
   jobId: string | undefined;
-  /** Settles when it has been submitted, or refused. */
+  /** Settles when it has been submitted, or rejected. */
   submitting: Promise<void> | undefined;
   state: RikInstanceState;
   /** Its job has ended, or it never had one. */
   isOver: boolean;
+  /** A user or its controller has ended it; it may still be there for a while. */
+  isGoing: boolean;
   /** The stream that receives its statuses. */
   home: Subscription | undefined;
   /** The note that its controller received its end is stored, or about to be. */
@@ -35,6 +37,7 @@ export const newInstance = (
   submitting: undefined,
   state: PENDING,
   isOver: false,
+  isGoing: false,
   home: undefined,
   isTold: false,
   ...known,

@@ -15,7 +15,7 @@ export interface LifecycleOptions {
   readonly logger: Logger;
 }
 
-/** Makes jobs of instances, and ends them. */
+/** Makes jobs from instances, and ends them. */
 export class InstanceLifecycle {
   readonly #options: LifecycleOptions;
 
@@ -23,30 +23,36 @@ export class InstanceLifecycle {
     this.#options = options;
   }
 
-  /** Resolves when it is durable, as a job or as one that was refused. */
+  /** Resolves when it is durable, as a job or as a rejected one. */
   async create(
     input: RikInstanceInput & Pick<RikInstance, "home">,
     principal: Principal,
   ): Promise<void> {
     const instance = this.#options.book.add(input);
     instance.submitting = this.#submit(instance, input.definition, principal);
-    await instance.submitting;
+    try {
+      await instance.submitting;
+    } catch (error) {
+      this.#options.book.drop(instance); // not stored: the same again is another one
+      throw error;
+    }
   }
 
   async destroy(instance: RikInstance, principal: Principal, reason: string): Promise<void> {
     const { book, operations } = this.#options;
     if (instance.isTold) return;
-    await instance.submitting?.catch(() => undefined); // told to whoever submits it
+    await instance.submitting?.catch(() => undefined); // the submitter receives it
     if (!instance.isOver && instance.jobId !== undefined) {
       try {
         await operations.as(principal).cancelJob(instance.jobId, reason);
+        instance.isGoing = true;
         return;
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "conflict") throw error;
       }
     }
     if (instance.state.status === ResourceStatus.TERMINATED) return;
-    // Nothing is there that could end: its worker would say nothing.
+    // There is nothing to end: its worker would not answer.
     book.change(instance, { status: ResourceStatus.DESTROYING, reason });
     book.change(instance, { status: ResourceStatus.TERMINATED, reason });
   }

@@ -14,6 +14,10 @@ import type { Worker } from "../workers/worker.ts";
 export class Subscription {
   readonly controller: string;
   readonly connection: object;
+  /** Ids that another controller of the same name has: this one received that they failed. */
+  readonly clashes = new Set<string>();
+  /** Resolves when it is known which others of its name live. */
+  alone: Promise<unknown> = Promise.resolve();
   readonly #sink: FrameSink;
   #waiting = new Map<string, () => Buffer>();
   #isUnderWay = false;
@@ -32,7 +36,7 @@ export class Subscription {
     return this.#isOpen;
   }
 
-  /** How many statuses wait for the reader. */
+  /** The number of statuses that wait for the reader. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -52,7 +56,7 @@ export class Subscription {
     this.#put(`worker/${identifier}`, () => workerFrame(identifier, peer, told));
   }
 
-  /** Called in equal intervals. A reader that takes nothing for several of them is cut off. */
+  /** Called at regular intervals. A reader that reads nothing for several of them is cut off. */
   beat(): void {
     const isStuck = this.#isUnderWay && this.#stuck.takenTotal === this.#takenTotal;
     this.#stuck = { takenTotal: this.#takenTotal, beats: isStuck ? this.#stuck.beats + 1 : 0 };

@@ -1,15 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
+import { turns } from "../../../server/loop/in-slices.ts";
+import type { ConnectionMemory } from "../../grpc/memory/call-memory.ts";
+import { type BodyTerms, receiveBody } from "../../web/receive-body.ts";
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export type RestAnswer =
   | { readonly status: number; readonly json: unknown }
+  /** A list, or an object with this list as its only field. Items are made while they are sent. */
+  | { readonly status: number; readonly items: Iterable<unknown>; readonly field?: string }
   | { readonly status: number; readonly text: string }
   /** Without a body. */
   | { readonly status: number };
 
-/** A refusal in rik's words: rikctl prints texts as they are, and takes any JSON for success. */
+/** An error in rik's words: rikctl prints texts unchanged, and takes any JSON for success. */
 export class RestRefusal extends Error {
   readonly status: number;
 
@@ -21,18 +27,23 @@ export class RestRefusal extends Error {
 
 export const notFound = (text: string): RestRefusal => new RestRefusal(404, text);
 
-/** The whole body, whatever its Content-Type says: rikctl sends none. */
-export async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > limits.rikBodyBytesMax) {
-      throw new RestRefusal(413, `a request has at most ${limits.rikBodyBytesMax} bytes`);
-    }
-    chunks.push(chunk);
+const TERMS: BodyTerms = {
+  bytesMax: limits.rikBodyBytesMax,
+  tooLarge: () => new RestRefusal(413, `a request has at most ${limits.rikBodyBytesMax} bytes`),
+};
+
+/** Passes on the whole body, whatever its Content-Type says: rikctl sends none. */
+export async function withBody<Result>(
+  request: IncomingMessage,
+  memory: ConnectionMemory,
+  use: (body: string) => Promise<Result>,
+): Promise<Result> {
+  const { bytes, hold } = await receiveBody(request, memory, TERMS);
+  try {
+    return await use(bytes.toString("utf8"));
+  } finally {
+    hold.end();
   }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 export type RestFields = Readonly<Record<string, unknown>>;
@@ -40,7 +51,7 @@ export type RestFields = Readonly<Record<string, unknown>>;
 export function parseFields(text: string): RestFields {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseShallowJson(text, limits.jsonDepthMax);
   } catch (cause) {
     throw new RestRefusal(400, cause instanceof Error ? cause.message : "is not JSON");
   }
@@ -66,7 +77,7 @@ export function countOf(fields: RestFields, name: string, absent: number): numbe
   throw new RestRefusal(400, `${name}: must be a whole number from 0 to ${max}`);
 }
 
-/** Of a field whose bounds others know; undefined: it is absent. */
+/** Of a field whose bounds others check; undefined: it is absent. */
 export function optionalCount(fields: RestFields, name: string): number | undefined {
   const value = fields[name];
   if (value === undefined || value === null) return undefined;
@@ -74,21 +85,64 @@ export function optionalCount(fields: RestFields, name: string): number | undefi
   throw new RestRefusal(400, `${name}: must be a whole number`);
 }
 
-export function send(response: ServerResponse, answer: RestAnswer): void {
+export async function send(response: ServerResponse, answer: RestAnswer): Promise<void> {
   if ("json" in answer) {
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer.json));
+  } else if ("items" in answer) {
+    response.writeHead(answer.status, { "content-type": "application/json" });
+    await sendItems(response, answer.items, answer.field);
   } else if ("text" in answer) {
     response.writeHead(answer.status, { "content-type": "text/plain; charset=utf-8" });
     response.end(answer.text);
   } else response.writeHead(answer.status).end();
 }
 
+/** Each item is made when it is read. */
+export function* mapped<Item, Result>(
+  items: readonly Item[],
+  to: (item: Item) => Result,
+): Generator<Result, void> {
+  for (const item of items) yield to(item);
+}
+
+/** In slices, and only as fast as the client reads: each of 10,000 instances may have a definition of 256 kB. */
+async function sendItems(
+  response: ServerResponse,
+  items: Iterable<unknown>,
+  field: string | undefined,
+): Promise<void> {
+  response.setTimeout(limits.rikUnreadMsMax, () => response.destroy());
+  let block = field === undefined ? "[" : `{"${field}":[`;
+  let [comma, slices] = ["", 0];
+  for (const item of items) {
+    block += comma + JSON.stringify(item);
+    comma = ",";
+    if (block.length < limits.rikListBlockChars) continue;
+    const hasRoom = response.write(block);
+    block = "";
+    if (!hasRoom && !response.closed) await roomIn(response);
+    if (response.closed) return;
+    await turns.next(++slices);
+  }
+  response.end(block + (field === undefined ? "]" : "]}"));
+}
+
+/** Also when no client is left to read. */
+const roomIn = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+
 const STATUSES: Readonly<Partial<Record<AppError["code"], number>>> = {
   invalid_argument: 400,
   unprocessable: 400,
   not_found: 404,
-  already_exists: 404, // as rik has it
+  already_exists: 404, // as in rik
   unauthenticated: 401,
   permission_denied: 403,
   conflict: 409,

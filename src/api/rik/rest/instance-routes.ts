@@ -4,7 +4,7 @@ import { numberIn } from "../../../core/model/service/service.ts";
 import type { RikInstance } from "../controllers/instance.ts";
 import { toValue } from "../definition.ts";
 import { ANYBODY, statusText } from "../translate.ts";
-import { countOf, notFound, parseFields, RestRefusal, textOf } from "./exchange.ts";
+import { countOf, mapped, notFound, parseFields, RestRefusal, textOf } from "./exchange.ts";
 import { instanceName } from "./names.ts";
 import {
   DELETED,
@@ -16,7 +16,7 @@ import {
   workloadOf,
 } from "./route.ts";
 
-/** One's own, and those of the controller of the same name. */
+/** The user's own, and those of the controller of the same name. */
 function* instancesOf({ book }: RestParts, call: RestCall): Generator<RikInstance, void> {
   yield* book.of(ownerOf(call));
   yield* book.of(call.principal.name ?? ANYBODY);
@@ -30,7 +30,7 @@ function findInstance(parts: RestParts, call: RestCall, id: string): RikInstance
   return book.find(ownerOf(call), id) ?? book.find(call.principal.name ?? ANYBODY, id);
 }
 
-/** As rik's controller keeps it; where it is and why it is so rik does not know. */
+/** As rik's controller stores it; rik has no place and no reason. */
 export function showInstance({ workloadBook }: RestParts, instance: RikInstance): object {
   const { id, workloadId, jobId, state } = instance;
   const definition = instance.definition ?? workloadBook.get(workloadId)?.definition;
@@ -50,7 +50,7 @@ export function showInstance({ workloadBook }: RestParts, instance: RikInstance)
   };
 }
 
-/** Whether the service itself named the instance, because a user scaled it: its number is changed there. */
+/** Whether the service itself named the instance, because a user scaled it: its number must be changed there. */
 export const isCounted = ({ service, id }: RikInstance): boolean =>
   service !== undefined && numberIn({ service: serviceId(service), name: id }) !== undefined;
 
@@ -74,7 +74,7 @@ export async function destroy(
 
 export const listInstances: Route = async (parts, call) => ({
   status: 200,
-  json: [...instancesOf(parts, call)].map((instance) => ({
+  items: mapped([...instancesOf(parts, call)], (instance) => ({
     id: instance.id,
     name: instance.id,
     value: showInstance(parts, instance),

@@ -16,12 +16,12 @@ const NOUNS = (
 
 const NUMBERS = 10_000;
 
-/** A name for an instance without one: `calm-river-4711`, as rik makes them. */
+/** A name for an instance without one: `calm-river-4711`, in rik's style. */
 export function instanceName(random: Random, isTaken: (name: string) => boolean): string {
   const pick = (words: readonly string[]): string =>
     words[Math.floor(random.fraction() * words.length)] ?? "";
   const first = Math.floor(random.fraction() * NUMBERS);
-  // Whatever is drawn, another number is tried each time, and longer ones when all are taken.
+  // Tries another number each time, whatever the draw, and longer ones when all are in use.
   for (let tries = 0; ; tries++) {
     const number = tries < NUMBERS ? (first + tries) % NUMBERS : tries;
     const name = `${pick(ADJECTIVES)}-${pick(NOUNS)}-${String(number).padStart(4, "0")}`;

@@ -1,10 +1,10 @@
 import { SERVER } from "../../../core/access/principal.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 
-/** A workload as earlier versions kept it: as a record of this door, and its instances as single jobs. */
+/** A workload as earlier versions stored it: as a record of this door, and its instances as single jobs. */
 export interface StoredWorkload {
   readonly id: string;
-  /** Whose it is: restOf the name of its user. */
+  /** Its owner: restOf the name of its user. */
   readonly owner: string;
   readonly kind: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface StoredTenant {
 const WORKLOAD = "rik/workload/";
 const TENANT = "rik/tenant/";
 
-/** Tenants of REST users, durable before anybody sees them; workloads that are no services yet. */
+/** Tenants of REST users, durable before any client sees them; workloads that are not services yet. */
 export class RestRecords {
   readonly #operations: RikOperations;
   readonly workloads = new Map<string, StoredWorkload>();

@@ -104,7 +104,7 @@ test("instances have rik's shape and codes, wherever they are", async () => {
   });
 });
 
-test("what workers would end with is refused as plain text", async () => {
+test("definitions that would crash workers are rejected as plain text", async () => {
   const ask = await serve(await open());
   const untagged = POD.replace("alpine:latest", "alpine");
   const refused = await ask("POST", "workloads.create", untagged);
@@ -114,7 +114,7 @@ test("what workers would end with is refused as plain text", async () => {
   expect((await ask("POST", "workloads.create", "[]")).status).toBe(400);
 });
 
-test("tenants are kept; theirs is any name, and a value that is JSON", async () => {
+test("tenants are stored; they have any name, and a value that is JSON", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const tenant = { id: "mine", name: "/tenant/acme", value: '{"a":1}' };
@@ -129,7 +129,7 @@ test("tenants are kept; theirs is any name, and a value that is JSON", async () 
   expect((await ask("POST", "tenants.delete", { id })).text).toBe(`Tenant id ${id} not found`);
 });
 
-test("paths with a slash too much are served, others are not there", async () => {
+test("paths with an extra slash are served, other paths do not exist", async () => {
   const ask = await serve(await open());
   expect((await ask("GET", "//api/v0/workloads.list")).text).toBe("[]");
   for (const [method, path] of [
@@ -179,7 +179,7 @@ test("with a secret, users send a name and a token, and see their own workloads"
   expect((await ask("GET", "workloads.list", undefined, basic(`other:${token}`))).status).toBe(401);
 });
 
-test("workloads, tenants and instances are there after a restart", async () => {
+test("workloads, tenants and instances exist after a restart", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const id = await workload(ask);

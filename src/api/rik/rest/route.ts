@@ -26,7 +26,7 @@ export interface RestCall {
   readonly principal: RikPrincipal;
   /** As it was sent. */
   readonly body: string;
-  /** What follows the name of the route. */
+  /** The part after the name of the route. */
   readonly id: string;
 }
 
@@ -37,7 +37,7 @@ export const DELETED = "deleted by a REST user";
 
 export const ownerOf = ({ principal }: RestCall): string => restOf(principal.name);
 
-/** Of the caller, and not deleted. */
+/** Owned by the caller, and not deleted. */
 export function workloadOf({ workloadBook }: RestParts, call: RestCall, id: string): RikWorkload {
   const workload = workloadBook.get(id);
   if (workload === undefined || workload.isEnding || workload.owner !== ownerOf(call)) {

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 import type { RikRole } from "../callers.ts";
 import { statusText } from "../translate.ts";
-import { notFound, parseFields, type RestFields, RestRefusal, textOf } from "./exchange.ts";
+import { mapped, notFound, parseFields, type RestFields, RestRefusal, textOf } from "./exchange.ts";
 import { createInstances, deleteInstance, listInstances } from "./instance-routes.ts";
 import { NO_CONTENT, ownerOf, type Route } from "./route.ts";
 import {
@@ -18,12 +20,12 @@ import {
 
 const listTenants: Route = async ({ records }, call) => {
   const own = [...records.tenants.values()].filter(({ owner }) => owner === ownerOf(call));
-  const json = own.map(({ id, name, value }) => ({
+  const items = mapped(own, ({ id, name, value }) => ({
     id,
     name: name.slice(name.lastIndexOf("/") + 1),
     value: JSON.parse(value) as unknown,
   }));
-  return { status: 200, json };
+  return { status: 200, items };
 };
 
 const createTenant: Route = async ({ records }, call) => {
@@ -34,7 +36,7 @@ const createTenant: Route = async ({ records }, call) => {
     value: textOf(fields, "value"),
   };
   try {
-    JSON.parse(sent.value);
+    parseShallowJson(sent.value, limits.jsonDepthMax);
   } catch {
     throw new RestRefusal(400, "value: must be a text that is JSON");
   }
@@ -49,7 +51,7 @@ const deleteTenant: Route = async ({ records }, call) => {
   return NO_CONTENT;
 };
 
-/** What workers told of their machines, the latest last. */
+/** The facts that workers reported about their machines, the latest last. */
 const listWorkers: Route = async ({ workers }) => ({
   status: 200,
   json: [...workers.all].map(({ hostname, node, peer, told, instances, heardMs, history }) => ({
@@ -66,7 +68,7 @@ const listWorkers: Route = async ({ workers }) => ({
   })),
 });
 
-/** For a worker or a controller that is not to know the secret itself. */
+/** For a worker or a controller that must not know the secret itself. */
 const createToken: Route = async ({ callers }, call) => {
   const fields = parseFields(call.body);
   const [role, name] = [textOf(fields, "role"), textOf(fields, "name")];

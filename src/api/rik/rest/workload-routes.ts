@@ -4,6 +4,7 @@ import { type DefinitionValue, toValue } from "../definition.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
   countOf,
+  mapped,
   notFound,
   optionalCount,
   parseFields,
@@ -26,10 +27,12 @@ const valueOf = ({ definition }: RikWorkload): DefinitionValue => {
 };
 
 export const listWorkloads: Route = async ({ workloadBook }, call) => {
-  const json = workloadBook
-    .of(ownerOf(call))
-    .map((workload) => ({ id: workload.id, name: workload.name, value: valueOf(workload) }));
-  return { status: 200, json };
+  const items = mapped(workloadBook.of(ownerOf(call)), (workload) => ({
+    id: workload.id,
+    name: workload.name,
+    value: valueOf(workload),
+  }));
+  return { status: 200, items };
 };
 
 export const createWorkload: Route = async ({ workloads }, call) => {
@@ -56,17 +59,17 @@ export const deleteWorkload: Route = async (parts, call) => {
 export const workloadInstances: Route = async (parts, call) => {
   const instances = instancesOfWorkload(parts, call, call.id);
   if (instances.length === 0) return NO_CONTENT;
-  const json = { instances: instances.map((instance) => showInstance(parts, instance)) };
-  return { status: 200, json };
+  const items = mapped(instances, (instance) => showInstance(parts, instance));
+  return { status: 200, items, field: "instances" };
 };
 
-/** As many as are asked for: others are made, or those that came last are deleted. */
+/** Scales to the requested number: creates instances, or deletes the newest ones. */
 export const scaleWorkload: Route = async (parts, call) => {
   const fields = parseFields(call.body);
   const workload = workloadOf(parts, call, textOf(fields, "id"));
   if (fields["replicas"] === undefined) throw new RestRefusal(400, "missing field `replicas`");
   const wanted = countOf(fields, "replicas", 0);
-  const all = instancesOfWorkload(parts, call, workload.id);
+  const all = instancesOfWorkload(parts, call, workload.id).filter(({ isGoing }) => !isGoing);
   const counted = all.filter(isCounted);
   if (counted.length > wanted) {
     const how = `lower it: busbar scale ${workload.service} ${wanted}`;
@@ -81,7 +84,7 @@ export const scaleWorkload: Route = async (parts, call) => {
   return { status: 200, json: { created: names, deleted: surplus.map(({ id }) => id) } };
 };
 
-/** A definition is rolled out, which `workloads.status` shows. */
+/** Rolls out a definition; `workloads.status` shows the progress. */
 export const updateWorkload: Route = async ({ workloads, ...parts }, call) => {
   const fields = parseFields(call.body);
   const workload = workloadOf({ workloads, ...parts }, call, textOf(fields, "id"));
@@ -95,7 +98,7 @@ export const updateWorkload: Route = async ({ workloads, ...parts }, call) => {
   return { status: 200, json: showStatus(workload, view) };
 };
 
-/** Back to the definition before, or to one that is remembered. */
+/** Rolls back to the previous definition, or to a remembered one. */
 export const rollbackWorkload: Route = async (parts, call) => {
   const fields = parseFields(call.body);
   const workload = workloadOf(parts, call, textOf(fields, "id"));

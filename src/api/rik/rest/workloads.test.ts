@@ -8,7 +8,7 @@ import { toSubmission } from "../translate.ts";
 const open = useRikBeds();
 const serve = useRikRest();
 
-/** As riklet, but for images that cannot be started. */
+/** Like riklet, except for images that cannot start. */
 const unlessBad = (order: InstanceScheduling): ResourceStatus[] =>
   order.action === WorkloadRequestKind.CREATE && order.definition.includes("bad:")
     ? [ResourceStatus.CREATING, ResourceStatus.FAILED]
@@ -45,7 +45,7 @@ async function running(bed: RikBed, ask: Ask, ...names: string[]) {
   return { worker, id, update };
 }
 
-test("another definition replaces instances one by one, and the status shows how far it is", async () => {
+test("another definition replaces instances one by one, and the status shows the progress", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const { worker, id, update } = await running(bed, ask, "a", "b", "c");
@@ -67,7 +67,7 @@ test("another definition replaces instances one by one, and the status shows how
   expect(orders).toEqual([1, 0, 1, 0, 1, 0]);
   const [listed] = json(await ask("GET", "workloads.list")) as { value: object }[];
   expect(listed?.value).toMatchObject({ spec: { containers: [{ image: "alpine:3" }] } });
-  // The same again changes nothing.
+  // The same definition again changes nothing.
   expect(json(await update("alpine:3"))).toMatchObject({ generation: 2, state: "done" });
 });
 
@@ -124,7 +124,7 @@ test("an invalid update or rollback is rejected, and changes nothing", async () 
   expect(await statusOf(ask, id)).toMatchObject({ generation: 1, state: "done", running: 1 });
 });
 
-test("a text is a definition, too, and a rollout takes the terms that it is given", async () => {
+test("a text is a definition too, and a rollout uses the given terms", async () => {
   const bed = await open();
   const ask = await serve(bed);
   const { id } = await running(bed, ask, "a", "b");
@@ -155,7 +155,7 @@ test("a workload is a service: scaled, cancelled and removed by Busbar's own com
   expect(json(await ask("GET", "workloads.list"))).toEqual([]);
 });
 
-test("failed instances go with their workload, or alone, and stay gone after a restart", async () => {
+test("failed instances are removed with their workload, or alone, and stay removed after a restart", async () => {
   const bed = await open();
   let ask = await serve(bed);
   await bed.readyWorker("node-a", unlessBad);
@@ -168,7 +168,7 @@ test("failed instances go with their workload, or alone, and stay gone after a r
   expect(await create("a")).toMatchObject({ status: 404, text: "Name already used" });
   expect((await ask("POST", "instances.delete", { id: "a" })).status).toBe(204);
   expect(await states()).toEqual(["b Failed", "c Failed"]);
-  // The next job of a slot takes the place of a failed one; when it is destroyed nothing comes back.
+  // The next job of a slot replaces a failed one; after a destroy nothing comes back.
   await ask("POST", "workloads.update", { id, value: pod("web", "alpine:3"), min_ready_ms: 0 });
   await until(async () => expect(await states()).toEqual(["b Running", "c Running"]));
   await ask("POST", "instances.delete", { id: "b" });
@@ -185,7 +185,7 @@ test("failed instances go with their workload, or alone, and stay gone after a r
   expect((await bed.plane.operations.listServices({})).services).toEqual([]);
 });
 
-test("workloads that an earlier version kept as records become services with their instances", async () => {
+test("workloads that an earlier version stored as records become services with their instances", async () => {
   const bed = await open();
   const worker = await bed.readyWorker("node-a", unlessBad);
   const id = "0b8f8f43-6b1c-4f4f-9a53-2f6a8c3ad001";

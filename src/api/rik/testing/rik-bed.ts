@@ -33,7 +33,7 @@ export const metricsOf = (cpus: number, gib = 8): string =>
     disks: [{ disk_name: "/dev/vda", total: 2 ** 36, free: 2 ** 35 }],
   });
 
-/** Waits until nothing is thrown. */
+/** Waits until it throws nothing. */
 export async function until(check: () => void | Promise<void>): Promise<void> {
   let last: unknown;
   const isFine = async (): Promise<boolean> => {
@@ -48,14 +48,14 @@ export async function until(check: () => void | Promise<void>): Promise<void> {
   await eventually(isFine, { what: () => describeChain(last) });
 }
 
-/** A worker that says what tests let it say. */
+/** A worker whose messages the test controls. */
 export class TestWorker {
   readonly client: Client;
   readonly host: string;
   readonly orders: InstanceScheduling[] = [];
   readonly stream: ClientReadableStream<InstanceScheduling>;
   readonly hasHeaders: Promise<void>;
-  /** Of the end of its stream; undefined: it goes on. */
+  /** The end of its stream; undefined: it is open. */
   code: number | undefined;
   details = "";
 
@@ -116,7 +116,7 @@ const optionsOf = (address: string, user: string): Record<string, number | strin
   ...(user === "" ? {} : { "grpc.default_authority": user + address }),
 });
 
-/** As riklet does it. */
+/** Like riklet. */
 export const likeRiklet = ({ action }: InstanceScheduling): ResourceStatus[] =>
   action === WorkloadRequestKind.CREATE
     ? [ResourceStatus.CREATING, ResourceStatus.RUNNING]
@@ -153,7 +153,7 @@ export class TestController {
     await call(this.client, Controller.method.scheduleInstance, request);
   }
 
-  /** The statuses of one instance, as they came. */
+  /** The statuses of one instance, in order of arrival. */
   of(instanceId: string): ResourceStatus[] {
     return this.told.flatMap(({ status }) =>
       status.case === "instance" && status.value.instanceId === instanceId
@@ -184,7 +184,7 @@ export class TestController {
 
 type BedSettings = Partial<RikSettings> & { readonly secret?: string };
 
-/** A control plane with rik's door, and whoever connects to it. */
+/** A control plane with rik's door, and its clients. */
 export class RikBed {
   plane!: TestPlane;
   clock!: FakeClock;
@@ -238,7 +238,7 @@ export class RikBed {
     return worker;
   }
 
-  /** A worker that takes instances. */
+  /** A worker that accepts instances. */
   async readyWorker(
     host: string,
     answers = likeRiklet,
@@ -265,14 +265,14 @@ export class RikBed {
     return controller;
   }
 
-  /** One that has not subscribed. */
+  /** A controller that has not subscribed. */
   caller(): TestController {
     const controller = new TestController(this.address);
     this.#open.push(controller);
     return controller;
   }
 
-  /** Everything ends at once, and another server goes on with the same data. */
+  /** Everything ends at once, and another server continues with the same data. */
   async restart(): Promise<void> {
     await this.stop();
     await this.start();

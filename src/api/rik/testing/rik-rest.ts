@@ -11,7 +11,7 @@ export interface Got {
   readonly text: string;
 }
 
-/** As rikctl does it: no Content-Type. */
+/** Like rikctl: no Content-Type. */
 export type Ask = (
   method: string,
   path: string,
@@ -19,7 +19,7 @@ export type Ask = (
   authorization?: string,
 ) => Promise<Got>;
 
-/** Serves the REST API of a bed; it ends after the test that asked for it. */
+/** Serves the REST API of a bed; it ends after the test that opened it. */
 export function useRikRest(): (bed: RikBed) => Promise<Ask> {
   const listeners: HttpListener[] = [];
   afterEach(async () => {
@@ -57,7 +57,7 @@ export const pod = (name: string, image = "alpine:latest"): object => ({
   name,
 });
 
-/** Creates a workload; its id. */
+/** Creates a workload; returns its id. */
 export async function workload(ask: Ask, name = "web", image?: string): Promise<string> {
   return (json(await ask("POST", "workloads.create", pod(name, image))) as { id: string }).id;
 }

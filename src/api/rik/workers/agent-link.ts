@@ -28,13 +28,13 @@ export interface AgentLinkOptions {
   readonly onWork: (work: Work) => void;
   /** These events are durable. */
   readonly onDurable: (events: readonly RunEvent[]) => void;
-  /** It is over, not by `close`. `isFinal`: another one would be refused, too. */
+  /** It has ended, not by `close`. `isFinal`: another one would be refused too. */
   readonly onOver: (reason: string, isFinal: boolean) => void;
 }
 
 /**
- * The stream of an agent without a wire and without an executor: a worker of rik runs the tasks. It delivers events in
- * the order in which they came, all of one moment together.
+ * The stream of an agent without a network and without an executor: a worker of rik runs the tasks. It delivers events in order of arrival,
+ * all of one moment together.
  */
 export class AgentLink {
   readonly #options: AgentLinkOptions;
@@ -45,7 +45,7 @@ export class AgentLink {
   #seq = 0;
   #isDue = false;
   #sickness = "";
-  #toldSickness = "";
+  #sentSickness = "";
 
   constructor(options: AgentLinkOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class AgentLink {
     this.#flushSoon();
   }
 
-  /** Why nothing can be started there; empty: it can. */
+  /** Why the worker can start nothing; empty: it can. */
   setSickness(reason: string): void {
     this.#sickness = reason;
     if (this.#phase === "open") this.#tellHealth();
@@ -111,7 +111,7 @@ export class AgentLink {
             error: NO_OUTPUT,
           }),
         });
-      case "attachment": // no worker says can_attach
+      case "attachment": // no worker has can_attach
       case "heartbeat":
       case "specPart":
       case "mark":
@@ -121,8 +121,8 @@ export class AgentLink {
   }
 
   #tellHealth(): void {
-    if (this.#sickness === this.#toldSickness) return;
-    this.#toldSickness = this.#sickness;
+    if (this.#sickness === this.#sentSickness) return;
+    this.#sentSickness = this.#sickness;
     this.#say({ case: "health", value: create(HealthSchema, { sickness: this.#sickness }) });
   }
 

@@ -48,7 +48,7 @@ function aWorker() {
   return { clock, orders, silent, runs, start, stop, ends };
 }
 
-test("no two instances on one worker have the same port; it is free again when the first is gone", () => {
+test("no two instances on one worker have the same port; it is free again when the first is removed", () => {
   const { orders, runs, start, stop, ends } = aWorker();
   start(1, functionAt(46_000));
   start(2, functionAt(46_000));
@@ -67,7 +67,7 @@ test("an order to destroy is repeated at growing intervals until it is acknowled
   start(1, POD);
   runs.heard("i-1", ResourceStatus.RUNNING);
   stop(1);
-  stop(1); // asked again by the core: nothing is sent twice for that
+  stop(1); // repeated by the core: nothing is sent twice for that
   clock.advance(5_000);
   expect(orders.filter((order) => order === "destroy i-1").length).toBe(2);
   runs.heard("i-1", ResourceStatus.TERMINATED);
@@ -76,7 +76,7 @@ test("an order to destroy is repeated at growing intervals until it is acknowled
   expect([ends(), silent]).toEqual([[[1, EndCause.STOPPED, ""]], []]);
 });
 
-test("one that is never acknowledged is asked for a limited number of times, then it counts as gone", () => {
+test("an order that is never acknowledged is repeated a limited number of times, then the instance counts as gone", () => {
   const { clock, orders, silent, runs, start, stop, ends } = aWorker();
   start(1, POD);
   runs.heard("i-1", ResourceStatus.RUNNING);

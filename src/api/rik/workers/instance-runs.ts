@@ -38,7 +38,7 @@ type Run = Pick<RunId, "job" | "index" | "attempt">;
 interface InstanceRun {
   readonly id: Run;
   readonly key: string;
-  /** As the worker calls it. */
+  /** The worker's name for it. */
   readonly instanceId: string;
   readonly definition: string;
   readonly port: number | undefined;
@@ -56,8 +56,8 @@ interface InstanceRun {
  *     |               |  +--FAILED--> ended        |
  *     +--stop--> ended+--stop--> stopping <--stop--+   stopping --TERMINATED, silence--> ended
  *
- * A worker works through its orders one by one, so that few are under way and the rest wait here. It says
- * nothing of an instance that it does not know: an order to destroy is repeated some times, and then the instance counts as gone.
+ * A worker executes its orders one by one, so that few are under way and the rest wait here. It does not answer for an instance that it
+ * does not know: this class repeats an order to destroy some times, and then the instance counts as gone.
  */
 export class InstanceRuns {
   readonly #options: InstanceRunsOptions;
@@ -74,7 +74,7 @@ export class InstanceRuns {
     this.#options = options;
   }
 
-  /** All runs of this worker, with ended ones whose ends are not durable yet. */
+  /** All runs of this worker, including ended ones whose ends are not durable yet. */
   get known(): readonly Run[] {
     const ended = [...this.#ended.values()].flatMap(({ id }) => (id === undefined ? [] : [id]));
     return [...[...this.#runs.values()].map(({ id }) => id), ...ended];
@@ -106,7 +106,7 @@ export class InstanceRuns {
     }
   }
 
-  /** What the worker says of an instance; false: it has no such instance. */
+  /** The worker's report about an instance; false: it has no such instance. */
   heard(instanceId: string, status: ResourceStatus): boolean {
     const run = this.#byInstance.get(instanceId);
     if (run === undefined || run.state === "queued") return false;
@@ -147,7 +147,7 @@ export class InstanceRuns {
       const run: InstanceRun = {
         id: { job: id.job, index: id.index, attempt: id.attempt },
         key,
-        // Two controllers may call theirs the same.
+        // Two controllers may use the same name.
         instanceId: taken ? `${spec.name}.${id.job}` : spec.name,
         definition: toOrder(spec.workload, id.job),
         port,
@@ -175,7 +175,7 @@ export class InstanceRuns {
     }
   }
 
-  /** The worker has done what its order says. */
+  /** The worker has executed its order. */
   #answered(run: InstanceRun): void {
     if (run.state === "sent") this.#underWay -= 1;
   }

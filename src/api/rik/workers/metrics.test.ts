@@ -5,7 +5,7 @@ import { capacityOf, readMetrics, SampleHistory } from "./metrics.ts";
 
 const sample = (text: string, atMs = 0) => readMetrics(text, atMs) ?? expect.fail("unreadable");
 
-test("of heartbeats the latest are kept, oldest first", () => {
+test("the latest heartbeats are retained, oldest first", () => {
   const history = new SampleHistory();
   const total = limits.rikSamplesKept + 5;
   for (let atMs = 0; atMs < total; atMs++) history.add(sample(metricsOf(4), atMs));
@@ -15,7 +15,7 @@ test("of heartbeats the latest are kept, oldest first", () => {
   expect(history.latest?.atMs).toBe(total - 1);
 });
 
-test("processors, memory and the largest free disk are what a worker has", () => {
+test("processors, memory and the largest free disk are the capacity of a worker", () => {
   const { cpus, cpuFreePercent, memoryBytes, disks } = sample(metricsOf(2, 4));
   expect([cpus, cpuFreePercent, memoryBytes]).toEqual([2, 50.5, 4 * 2 ** 30]);
   expect(disks).toEqual([{ name: "/dev/vda", bytes: 2 ** 36, freeBytes: 2 ** 35 }]);
@@ -27,8 +27,16 @@ test("processors, memory and the largest free disk are what a worker has", () =>
   });
 });
 
-test("what cannot be read leaves the worker with a place for instances", () => {
-  for (const text of ["", "null", "[]", "{", '{"cpu":{"total":-1}}', '"'.repeat(70_000)]) {
+test("a worker with unreadable facts still accepts instances", () => {
+  for (const text of [
+    "",
+    "null",
+    "[]",
+    "{",
+    '{"cpu":{"total":-1}}',
+    metricsOf(9e15),
+    '"'.repeat(70_000),
+  ]) {
     expect(readMetrics(text, 0)).toBeUndefined();
   }
   expect(capacityOf(undefined)).toEqual({ instances: limits.rikInstancesPerCpu });

@@ -1,7 +1,7 @@
 import { INSTANCES } from "../../../core/model/job/workload/workload.ts";
 import { limits } from "../../../limits.ts";
 
-/** What a worker says of its machine with a heartbeat. */
+/** A worker's report about its machine with a heartbeat. */
 export interface MachineSample {
   readonly atMs: number;
   readonly cpus: number;
@@ -16,7 +16,7 @@ export interface MachineSample {
   }[];
 }
 
-/** Undefined: it says nothing that can be read, which is no reason to refuse a worker. */
+/** Undefined: it is unreadable, which is no reason to refuse a worker. */
 export function readMetrics(text: string, atMs: number): MachineSample | undefined {
   let value: unknown;
   try {
@@ -27,7 +27,7 @@ export function readMetrics(text: string, atMs: number): MachineSample | undefin
   }
   const { cpu, memory, disks } = fieldsOf(value);
   const cpus = amount(fieldsOf(cpu)["total"]);
-  if (cpus === 0) return undefined;
+  if (cpus === 0 || cpus > limits.rikCpusMax) return undefined;
   const some = Array.isArray(disks) ? disks.slice(0, DISKS_MAX) : [];
   return {
     atMs,
@@ -54,8 +54,8 @@ const amount = (value: unknown): number =>
   typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
 
 /**
- * What a worker has for instances, in base units. Of its disks the one with the most free space counts: an
- * image is on one. A worker that does not say what its machine has takes only instances that request nothing.
+ * The capacity of a worker for instances, in base units. Of its disks the one with the most free space counts: an image is on one. A worker
+ * that does not report its machine accepts only instances that request nothing.
  */
 export function capacityOf(sample: MachineSample | undefined): Record<string, number> {
   if (sample === undefined) return { [INSTANCES]: limits.rikInstancesPerCpu };
@@ -70,7 +70,7 @@ export function capacityOf(sample: MachineSample | undefined): Record<string, nu
   return Object.fromEntries(Object.entries(all).filter(([, base]) => base > 0));
 }
 
-/** Whether a worker's machine is another one now; how much of it is free changes all the time. */
+/** Whether a worker's machine has changed; its free amounts change all the time. */
 export const isSameMachine = (
   a: MachineSample | undefined,
   b: MachineSample | undefined,

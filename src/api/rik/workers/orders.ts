@@ -26,7 +26,7 @@ export class Orders {
     this.#waiting.push(frame);
     if (this.#isUnderWay || this.#isDue) return;
     this.#isDue = true;
-    queueMicrotask(() => this.#flush()); // what follows from one commit travels together
+    queueMicrotask(() => this.#flush()); // consequences of one commit travel together
   }
 
   #flush(): void {

@@ -29,9 +29,9 @@ export interface WorkerParts {
   readonly times: WorkerTimes;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the agent of this worker: the same at each registration. */
+  /** The key of this worker's agent: the same at each registration. */
   readonly agentKey: string;
-  /** Another one at each registration: a worker that registers runs nothing. */
+  /** Different at each registration: a worker that registers runs nothing. */
   readonly bootId: string;
   /** A value that controllers receive has changed. */
   readonly onChange: (worker: Worker) => void;
@@ -40,12 +40,12 @@ export interface WorkerParts {
 /** Nodes of workers are in the default cluster, as other nodes are. */
 const CLUSTER = "default";
 const PROGRAM = "rik worker";
-/** A worker may send thousands of statuses in a second; each is a sign of life, and few of them are enough. */
+/** A worker may send thousands of statuses in a second; each is a sign of life, and recording few of them is enough. */
 const BEAT_MS_MIN = 1_000;
 
 /**
- * One worker of rik, from its registration to the end of its stream: a node of Busbar, for which it speaks as an
- * agent would. It takes instances from its first heartbeat on.
+ * One worker of rik, from its registration to the end of its stream: a node of Busbar, whose agent it acts as. It accepts instances from
+ * its first heartbeat on.
  */
 export class Worker {
   readonly hostname: string;
@@ -53,7 +53,7 @@ export class Worker {
   /** Address and port. */
   readonly peer: string;
   readonly connection: object;
-  /** By whose credential it came; undefined: none is asked for. */
+  /** The principal of its credential; undefined: none is required. */
   readonly owner: string | undefined;
   readonly history = new SampleHistory();
   readonly #parts: WorkerParts;
@@ -64,7 +64,7 @@ export class Worker {
   #metrics = "null";
   #status: ResourceStatus = ResourceStatus.PENDING;
   #heardMs: number;
-  /** When its node was last said to be there. */
+  /** When its node was last reported as alive. */
   #beatMs = 0;
   #cancelReopen: () => void = () => undefined;
   #isOver = false;
@@ -140,11 +140,11 @@ export class Worker {
     this.#link?.setSickness(
       status === ResourceStatus.RUNNING ? "" : `its worker says ${statusText(status)}`,
     );
-    // The core learns what a node has when it connects.
+    // The core learns the capacity of a node when it connects.
     if (sample !== undefined && !isSameMachine(before, sample)) this.#reopen();
   }
 
-  /** What became of an instance; false: it has none of this id. */
+  /** The outcome of an instance; false: the worker has none of this id. */
   heardOfInstance({ instanceId, status }: InstanceMetric): boolean {
     this.#heard();
     return this.#runs.heard(instanceId, status);
@@ -218,14 +218,14 @@ export class Worker {
 
 const MAPPED = /^::ffff:/i;
 
-/** As controllers can read it: they take literal addresses with a port only. */
+/** In a form that controllers can parse: they accept only literal addresses with a port. */
 function plainPeer(peer: string): string {
   const host = (addressOf(peer) ?? "0.0.0.0").replace(MAPPED, "");
   const port = /:(\d+)$/.exec(peer)?.[1] ?? "0";
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Host names may hold anything; a changed one gets a part of its hash, so that it is unique. */
+/** Host names may contain anything; a changed one gets a part of its hash, so that it is unique. */
 export function nodeNameOf(hostname: string): string {
   const plain = hostname.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
   const short = plain.slice(0, HOST_LENGTH_MAX).replace(/[-._]+$/, "");

@@ -15,7 +15,7 @@ import { Worker, type WorkerTimes } from "./worker.ts";
 
 export interface RikWorkersOptions {
   readonly sessions: AgentSessions;
-  /** Of this server, kept with its data: by it nodes are known again. */
+  /** The id of this server, stored with its data: it recognizes nodes by it. */
   readonly secret: string;
   readonly times: WorkerTimes;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ type Arriving = { readonly context: CallContext; readonly owner: string | undefi
 
 const BOOT_BYTES = 12;
 
-/** All workers of rik that are registered, by their host names. */
+/** All registered workers of rik, by their host names. */
 export class RikWorkers {
   readonly #options: RikWorkersOptions;
   readonly #byHost = new Map<string, Worker>();
@@ -48,7 +48,7 @@ export class RikWorkers {
     return this.#byHost.size;
   }
 
-  /** Calls when a worker comes, says how it is, or leaves. */
+  /** Calls when a worker registers, reports its state, or leaves. */
   onChange(hear: (worker: Worker) => void): void {
     this.#listeners.add(hear);
   }
@@ -86,7 +86,7 @@ export class RikWorkers {
     };
   }
 
-  /** What a worker says. Those that are not known here are passed over: nothing can be done about them. */
+  /** The reports of a worker. Reports about unknown instances are ignored: nothing can be done about them. */
   heard({ identifier, status }: WorkerStatus, { context, owner }: Arriving): void {
     const named = this.#byHost.get(identifier);
     const worker = named ?? this.#byConnection.get(context.connection);
@@ -111,7 +111,7 @@ export class RikWorkers {
     this.#cancelLook();
   }
 
-  /** Whether the name is free now: a worker that is gone without a word may be back before that is noticed. */
+  /** Whether the name is free now: a worker that vanished silently may reconnect before that is noticed. */
   async #evict(known: Worker): Promise<boolean> {
     if (await answersPing(known.connection, limits.rikThereMsMax)) return known.isOver;
     known.end(new AppError("unavailable", "another worker has this host name now"));
@@ -121,7 +121,7 @@ export class RikWorkers {
 
   #admit(hostname: string, arriving: Arriving, sink: FrameSink): Worker | undefined {
     if (this.#byHost.has(hostname)) {
-      sink.end(alreadyThere()); // of several that came at once the first was faster
+      sink.end(alreadyThere()); // of several at once the first was faster
       return undefined;
     }
     const { sessions, secret, times, clock, random, logger } = this.#options;

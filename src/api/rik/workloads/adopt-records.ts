@@ -53,13 +53,13 @@ async function adopt(parts: Parts, record: StoredWorkload): Promise<void> {
       await asOwner.cancelJob(id, `it is an instance of service ${service} from now on`);
     } catch (error) {
       if (!(error instanceof AppError) || error.code === "unavailable") throw error;
-      // Names that no instance of a service can have: it goes on as it is.
+      // Names that no instance of a service can have: such a job continues unchanged.
       logger.warn({ job: id, reason: describeChain(error) }, "an instance stays a single job");
     }
   }
 }
 
-/** Those that have not ended; of one that failed nothing is left to do. */
+/** The jobs that have not ended; a failed one needs nothing. */
 async function singleJobs(
   { operations }: Parts,
   workloadId: string,

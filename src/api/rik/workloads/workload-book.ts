@@ -9,27 +9,27 @@ import { CONTROLLER_LABEL, WORKLOAD_LABEL } from "../translate.ts";
 /** A workload of a REST user: a service whose template has its definition. */
 export interface RikWorkload {
   readonly id: string;
-  /** Whose it is: restOf the name of its user. */
+  /** Its owner: restOf the name of its user. */
   readonly owner: string;
   /** The name of the service. */
   readonly service: string;
   readonly kind: string;
   readonly name: string;
-  /** As it was sent last. */
+  /** As it was last sent. */
   readonly definition: string;
-  /** Deleted; instances of it may still be ending. */
+  /** Deleted; some of its instances may still be ending. */
   readonly isEnding: boolean;
   readonly revision: number;
 }
 
 /**
- * Which services are workloads of rik, by the labels of their templates. What a workload is stands in its service alone, so
- * that whoever changes the service (a rollout, `busbar services`) changes the workload.
+ * The services that are workloads of rik, by the labels of their templates. The service is the only record of a workload, so that any
+ * change of the service (a rollout, `busbar services`) changes the workload.
  */
 export class WorkloadBook {
   readonly #operations: RikOperations;
   readonly #byId = new Map<string, RikWorkload>();
-  /** Of the workload that a service is. */
+  /** The id of a service's workload. */
   readonly #idOf = new Map<string, string>();
   #close: () => void = () => undefined;
 
@@ -66,7 +66,7 @@ export class WorkloadBook {
     return this.#byId.values();
   }
 
-  /** Those of one user that are not deleted. */
+  /** The workloads of one user that are not deleted. */
   of(owner: string): RikWorkload[] {
     return [...this.#byId.values()].filter((one) => one.owner === owner && !one.isEnding);
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RikPrincipal } from "../../../core/access/principal.ts";
 import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import { instancesAtOnce } from "../../../core/model/service/instances-at-once.ts";
 import type { RolloutInput } from "../../../core/model/service/service.ts";
 import { AppError, unprocessable } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
@@ -17,13 +18,13 @@ export interface WorkloadsOptions {
   readonly book: InstanceBook;
 }
 
-/** What a workload is asked to become. */
+/** The requested state of a workload. */
 export interface WorkloadUpdate {
   readonly definition: string;
   readonly rollout: RolloutInput;
 }
 
-/** What REST users do with workloads and their instances, as services of Busbar. */
+/** The operations of REST users on workloads and their instances, as services of Busbar. */
 export class Workloads {
   readonly #options: WorkloadsOptions;
   /** Names that are being created: two requests at once do not get the same. */
@@ -33,7 +34,7 @@ export class Workloads {
     this.#options = options;
   }
 
-  /** Undefined: the name is used. */
+  /** Undefined: the name is in use. */
   async create(owner: string, definition: string, by: RikPrincipal): Promise<string | undefined> {
     const { kind, name } = readWorkload(definition);
     const { workloads } = this.#options;
@@ -50,7 +51,7 @@ export class Workloads {
     }
   }
 
-  /** Makes the service of a workload; one that is there already stays as it is. */
+  /** Creates the service of a workload; an existing one stays. */
   async adopt(
     { id, owner, name, definition }: Pick<RikWorkload, "id" | "owner" | "name" | "definition">,
     by: RikPrincipal,
@@ -89,19 +90,19 @@ export class Workloads {
     return this.#as(by).getService(service);
   }
 
-  /** With all of its instances: those that ended by themselves go with the news of it. */
+  /** With all of its instances: those that ended by themselves are removed with the event. */
   async remove({ service }: RikWorkload, by: RikPrincipal, reason: string): Promise<void> {
     this.#changed(await this.#as(by).removeService(service, reason));
   }
 
-  /** As many of them as one command takes are added together, or none of these. */
+  /** Adds as many as one command allows together, or none of these. */
   async add(workload: RikWorkload, names: readonly string[], by: RikPrincipal): Promise<void> {
     const { book } = this.#options;
     const { id: workloadId, owner: controller, service, definition } = workload;
     const added = names.map((id) =>
       book.add({ controller, id, workloadId, service, definition, home: undefined }),
     );
-    const adding = this.#add(service, added, by);
+    const adding = this.#add(workload, added, by);
     for (const instance of added) instance.submitting = adding;
     try {
       await adding;
@@ -110,7 +111,7 @@ export class Workloads {
     }
   }
 
-  /** Ends them; those that have ended by themselves go at once. */
+  /** Ends them; those that have ended by themselves are removed at once. */
   async destroy(
     instances: readonly RikInstance[],
     by: RikPrincipal,
@@ -124,14 +125,23 @@ export class Workloads {
         await Promise.allSettled(part.flatMap(({ submitting }) => submitting ?? []));
         const names = part.map(({ id }) => id);
         await this.#removeInstances(this.#as(by), service, names, reason);
-        for (const instance of part) if (instance.isOver) book.drop(instance);
+        for (const instance of part) {
+          instance.isGoing = true;
+          if (instance.isOver) book.drop(instance);
+        }
       }
     }
   }
 
-  async #add(service: string, added: readonly RikInstance[], by: RikPrincipal): Promise<void> {
+  async #add(
+    { service, definition }: RikWorkload,
+    added: readonly RikInstance[],
+    by: RikPrincipal,
+  ): Promise<void> {
     const { book } = this.#options;
-    for (const part of partsOf(added)) {
+    // A template has the definition as a text, in which quotes are escaped, and some fields of its own.
+    const atOnce = instancesAtOnce(2 * definition.length + limits.rikTemplateCharsMax);
+    for (const part of partsOf(added, atOnce)) {
       const names = part.map(({ id }) => id);
       const { instances } = await this.#as(by).addInstances(service, names);
       const made = new Map(instances.map(({ name, jobId }) => [name, jobId]));
@@ -142,7 +152,7 @@ export class Workloads {
     }
   }
 
-  /** Slots that are gone already need not be removed. */
+  /** Removed slots need not be removed again. */
   async #removeInstances(
     operations: RikOperations,
     service: string,
@@ -168,15 +178,16 @@ export class Workloads {
   }
 }
 
-function* partsOf<T>(all: readonly T[]): Generator<readonly T[], void> {
-  for (let from = 0; from < all.length; from += limits.instancesPerCallMax) {
-    yield all.slice(from, from + limits.instancesPerCallMax);
-  }
+function* partsOf<T>(
+  all: readonly T[],
+  most: number = limits.instancesPerCallMax,
+): Generator<readonly T[], void> {
+  for (let from = 0; from < all.length; from += most) yield all.slice(from, from + most);
 }
 
 const NAME_LENGTH_MAX = 60;
 
-/** Names of workloads may hold anything, and two users may have the same. */
+/** Names of workloads may contain anything, and two users may have the same. */
 export function serviceNameOf(name: string, id: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, "-").slice(0, NAME_LENGTH_MAX);
   const short = plain.replaceAll(/^[-._]+|[-._]+$/g, "");

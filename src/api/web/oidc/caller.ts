@@ -5,18 +5,18 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { OidcSettings } from "./settings.ts";
 
-/** Providers call it differently: Okta, RFC 9068, OpenID Connect. */
+/** Providers use different names: Okta, RFC 9068, OpenID Connect. */
 const CLIENT_CLAIMS = ["cid", "client_id", "azp"] as const;
 
 /**
- * Who shows a token whose signature, issuer and times were checked. Throws AppError, `unauthenticated`, when it was made for
+ * The caller of a token whose signature, issuer and times were checked. Throws AppError, `unauthenticated`, when the token was made for
  * another client or audience, or lacks a claim.
  */
 export function callerOf(claims: JWTPayload, settings: OidcSettings): UserPrincipal {
   const { clientId, audience, claims: wanted, userClaim } = settings;
   const clients = CLIENT_CLAIMS.map((name) => claims[name]).filter((one) => one !== undefined);
   const audiences = [claims.aud ?? []].flat();
-  // ID tokens have no client but an audience, and it is the client.
+  // ID tokens have an audience instead of a client, and it is the client.
   const isOurs =
     clients.length > 0
       ? clients.every((client) => client === clientId)
@@ -26,7 +26,7 @@ export function callerOf(claims: JWTPayload, settings: OidcSettings): UserPrinci
     throw refused(`the token is not meant for ${audience}`);
   }
   // A provider's logout token looks like an access token.
-  if (claims["events"] !== undefined) throw refused("the token is no token of access");
+  if (claims["events"] !== undefined) throw refused("the token is not an access token");
   for (const [name, value] of Object.entries(wanted)) {
     if (![claims[name] ?? []].flat().includes(value)) {
       throw refused(`the token's claim ${name} is not ${value}`);
@@ -38,7 +38,7 @@ export function callerOf(claims: JWTPayload, settings: OidcSettings): UserPrinci
     user !== "" &&
     user.length <= limits.userNameCharsMax &&
     isPrintable(user);
-  if (!isName) throw refused(`the token's claim ${userClaim} is no name`);
+  if (!isName) throw refused(`the token's claim ${userClaim} is not a name`);
   return { kind: "user", name: user };
 }
 

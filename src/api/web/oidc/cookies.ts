@@ -14,7 +14,7 @@ export interface CookieOptions {
   readonly maxAgeSeconds: number;
 }
 
-/** Scripts cannot read it, and other sites cannot let it be sent but by a link to here. */
+/** Scripts cannot read it, and other sites cannot cause it to be sent except by a link to this server. */
 export const setCookie = (
   name: string,
   value: string,

@@ -13,18 +13,18 @@ import type { OidcSettings } from "./settings.ts";
 export interface OidcOptions {
   readonly settings: OidcSettings;
   readonly clientSecret?: string | undefined;
-  /** Where browsers go that only want to log in. */
+  /** The path for browsers that only want to log in. */
   readonly home: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From one attempt to reach the provider to the next; for tests. */
+  /** The time between two attempts to reach the provider; for tests. */
   readonly cooldownMs?: number | undefined;
 }
 
-/** What becomes of a request. */
+/** The outcome of a request. */
 export type Admission =
   | { readonly kind: "caller"; readonly principal: UserPrincipal }
-  /** The browser goes elsewhere: to log in, or to where it wanted to go before. */
+  /** The browser is redirected: to log in, or to the page that it requested before. */
   | { readonly kind: "redirect"; readonly location: string; readonly cookies: readonly string[] }
   | { readonly kind: "logged-out"; readonly cookies: readonly string[] }
   /** `challenge`: for WWW-Authenticate. */
@@ -53,7 +53,7 @@ export class OidcGuard {
     this.#isSecure = protocol === "https:";
   }
 
-  /** Throws AppError, `unavailable`, when the provider cannot be reached and has to be. */
+  /** Throws AppError, `unavailable`, when the provider is needed and unreachable. */
   async admit(request: Pick<IncomingMessage, "method" | "url" | "headers">): Promise<Admission> {
     const { pathname, search, searchParams } = new URL(request.url ?? "/", "http://here");
     const isRead = request.method === "GET" || request.method === "HEAD";
@@ -97,7 +97,7 @@ export class OidcGuard {
       const { oidcCookieCharsMax: max } = limits;
       throw new AppError(
         "unauthenticated",
-        `the token has more than ${max} characters, which browsers do not keep`,
+        `the token has more than ${max} characters, more than browsers store`,
       );
     }
     const left = Math.max(0, Math.floor((claims.exp ?? 0) - this.#nowMs() / 1_000));
@@ -122,11 +122,11 @@ export class OidcGuard {
   }
 }
 
-/** The header is for programs and comes first: a browser sends its cookie whatever a page asks for. */
+/** The header is for programs and takes precedence: a browser sends its cookie with every request of a page. */
 function tokenOf({ authorization, cookie }: IncomingMessage["headers"]): string | undefined {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
   if (bearer !== undefined) return bearer;
-  if (authorization !== undefined) return authorization; // another way to show who one is: no token
+  if (authorization !== undefined) return authorization; // another kind of credential: no token
   return cookieOf(cookie, TOKEN);
 }
 

@@ -5,7 +5,7 @@ import { limits } from "../../../limits.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { OidcProvider } from "./provider.ts";
 
-/** What a login remembers in the browser, sealed, until the provider sends it back. */
+/** The state of a login in the browser, sealed, until the provider sends it back. */
 interface Pending {
   readonly state: string;
   readonly nonce: string;
@@ -65,17 +65,17 @@ export class Logins {
     return { location: location.href, sealed };
   }
 
-  /** Throws AppError when the provider refused, or the login was not begun by this browser. */
+  /** Throws AppError when the provider rejected the login, or another browser began it. */
   async finish(query: URLSearchParams, sealed: string): Promise<LoggedIn> {
     const pending = this.#open(sealed);
     if (pending === undefined || pending.expiresAtMs < this.#options.nowMs()) {
       throw new AppError(
         "unauthenticated",
-        "the login was not begun here, or took too long: begin again",
+        "the login was not started here, or took too long: start again",
       );
     }
     if (query.get("state") !== pending.state) {
-      throw new AppError("unauthenticated", "the login is another one: begin again");
+      throw new AppError("unauthenticated", "the answer belongs to another login: start again");
     }
     const problem = query.get("error");
     const code = query.get("code");
@@ -114,13 +114,13 @@ export class Logins {
     }
   }
 
-  /** The access token where it can be checked here; of providers whose access tokens only they can read, the ID token. */
+  /** The access token if it can be checked here; for providers whose access tokens only they can read, the ID token. */
   async #tokenOf(told: Readonly<Record<string, unknown>>, nonce: string): Promise<string> {
     const { provider } = this.#options;
     const { access_token: access, id_token: id } = told;
     const isReadable = typeof access === "string" && access.split(".").length === 3;
     if (typeof id === "string" && (await provider.verify(id))["nonce"] !== nonce) {
-      throw new AppError("unauthenticated", "the ID token belongs to another login: begin again");
+      throw new AppError("unauthenticated", "the ID token belongs to another login: start again");
     }
     const token = isReadable ? access : id;
     if (typeof token === "string") return token;

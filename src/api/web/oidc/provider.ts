@@ -6,10 +6,10 @@ import type { Logger } from "../../../ports/logger.ts";
 import { fetchBounded, fetchJson } from "./fetch-json.ts";
 import type { OidcSettings } from "./settings.ts";
 
-/** Without those that need a shared secret: whoever can check such a token could make one. */
+/** Without algorithms that need a shared secret: anyone who can check such a token could make one. */
 const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
-/** Where the provider's parts are. */
+/** The endpoints of the provider. */
 export interface Endpoints {
   readonly authorization: string;
   readonly token: string;
@@ -23,13 +23,13 @@ export interface ProviderOptions {
   readonly settings: OidcSettings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From one attempt to reach the provider to the next; for tests. */
+  /** The time between two attempts to reach the provider; for tests. */
   readonly cooldownMs?: number | undefined;
 }
 
 /**
- * An OpenID provider as far as this server asks it: its description once, its keys again when they are old or a token names
- * an unknown one. While it cannot be reached and there are no keys, the server refuses all callers: `unavailable`.
+ * An OpenID provider as a client of it sees it: its description is read once, its keys again when they are old or a token names an unknown
+ * one. While it is unreachable and there are no keys, the server refuses all callers: `unavailable`.
  */
 export class OidcProvider {
   readonly settings: OidcSettings;
@@ -51,7 +51,7 @@ export class OidcProvider {
     return this.#find();
   }
 
-  /** Whose token it is. Throws AppError: `unauthenticated`, or `unavailable` while the keys cannot be had. */
+  /** The claims of a token. Throws AppError: `unauthenticated`, or `unavailable` while the keys are unavailable. */
   async verify(token: string): Promise<JWTPayload> {
     if (token.length > limits.oidcTokenCharsMax) throw refused("the token is too long");
     const { keys } = await this.#find();
@@ -84,7 +84,7 @@ export class OidcProvider {
     try {
       const told = await fetchJson(from);
       if (told["issuer"] !== issuer) {
-        throw new Error(`it calls itself ${JSON.stringify(told["issuer"])}`);
+        throw new Error(`its issuer is ${JSON.stringify(told["issuer"])}`);
       }
       const keys = createRemoteJWKSet(new URL(urlOf(told, "jwks_uri")), {
         timeoutDuration: limits.oidcAnswerMsMax,
@@ -122,7 +122,7 @@ export class OidcProvider {
 
 const refused = (problem: string): AppError => new AppError("unauthenticated", problem);
 
-/** Whether the token is at fault, not the way to its keys. */
+/** Whether the token is at fault, not the connection to the keys. */
 const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JOSEError &&
   !(error instanceof errors.JWKSTimeout) &&
@@ -134,7 +134,8 @@ function problemOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return `the token's claim ${error.claim} is ${error.reason === "missing" ? "missing" : "wrong"}`;
   }
-  if (error instanceof errors.JWKSNoMatchingKey) return "no key of the provider made the token";
+  if (error instanceof errors.JWKSNoMatchingKey)
+    return "the token was signed with a key that the provider does not publish";
   if (error instanceof errors.JWSSignatureVerificationFailed)
     return "the token's signature is wrong";
   return "the token cannot be read";
@@ -143,5 +144,5 @@ function problemOf(error: unknown): string {
 function urlOf(told: Readonly<Record<string, unknown>>, key: string): string {
   const value = told[key];
   if (typeof value === "string" && URL.canParse(value)) return value;
-  throw new Error(`its ${key} is no address`);
+  throw new Error(`its ${key} is not a URL`);
 }

@@ -1,20 +1,20 @@
 import { invalid } from "../../../lib/errors.ts";
 
-/** Who tells a door who its callers are: an OpenID provider, and this server as one of its clients. */
+/** How a door identifies its callers: by an OpenID provider, with this server as one of its clients. */
 export interface OidcSettings {
-  /** As it names itself: "https://id.example.com". */
+  /** The issuer's name: "https://id.example.com". */
   readonly issuer: string;
   readonly clientId: string;
-  /** Absent: the provider asks this client for none. */
+  /** Absent: the provider requires none of this client. */
   readonly clientSecretFile?: string;
-  /** Where the provider sends browsers back to: this server, as they reach it. */
+  /** The URL to which the provider sends browsers back: this server, as they reach it. */
   readonly redirectUrl: string;
   readonly scopes: readonly string[];
-  /** That tokens are meant for; absent: the client alone is checked. */
+  /** The audience of tokens; absent: only the client is checked. */
   readonly audience?: string;
-  /** What a token must say, beside who it is for. A list in a token must have the value. */
+  /** Required claims of a token, in addition to its audience. A list in a token must contain the value. */
   readonly claims: Readonly<Record<string, string>>;
-  /** The claim that has the name of a user. */
+  /** The claim with the name of a user. */
   readonly userClaim: string;
 }
 
@@ -31,7 +31,7 @@ const KEYS: Readonly<Record<keyof OidcSettings, true>> = {
   userClaim: true,
 };
 
-/** Throws AppError that names the field. */
+/** Throws an AppError that names the field. */
 export function parseOidcSettings(text: string, flag: string): OidcSettings {
   const fields = parseObject(text, flag);
   const unknown = Object.keys(fields).find((key) => !(key in KEYS));
@@ -78,7 +78,7 @@ function parseObject(text: string, flag: string): Fields {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Passwords and tokens go there: only with encryption, or on this machine. */
+/** Passwords and tokens are sent there: only with encryption, or on this machine. */
 function url(text: string, key: string, flag: string): string {
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe =

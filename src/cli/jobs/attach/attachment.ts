@@ -1,5 +1,5 @@
 import type { OpenStream } from "../../../client/call.ts";
-import type { AttachRequestSchema, AttachResponse } from "../../../client/messages.ts";
+import type { AttachRequestInit, AttachResponse } from "../../../client/messages.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { InputSource, Terminal } from "../../context.ts";
@@ -8,25 +8,24 @@ import { InputWindow } from "./input-window.ts";
 
 const CTRL_C = 3;
 const EXIT_INTERRUPTED = 130;
-/** So often the terminal's output is answered, in bytes; and whenever all of it was written. */
+/** The command acknowledges the terminal's output after so many bytes, and whenever all of it was written. */
 const SEEN_EVERY = limits.attachWindowBytes / 8;
-/** Before the run's end is asked for again that closed its connection by itself. */
+/** The pause before it reconnects to a run that closed its connection by itself. */
 const AGAIN_MS = 1_000;
 
 export interface AttachmentOptions {
   readonly source: InputSource;
   /** Undefined: only standard input is passed on. */
   readonly terminal: Terminal | undefined;
-  /** The task can not be served any more. */
+  /** The task can no longer be served. */
   readonly onFailure: (problem: string) => void;
   /** The output cannot be written. */
   readonly onUnwritable: (error: unknown) => void;
 }
 
 /**
- * This command as the standard input, or the terminal, of its task: across lost connections, restarts
- * of the server and of the agent. The ends are here and beside the task: each keeps what the other has
- * not seen, at most a window.
+ * This command as the standard input, or the terminal, of its task: across lost connections, restarts of the server and of the agent. The
+ * two ends are this command and the run: each buffers what the other has not received, at most a window.
  */
 export class Attachment {
   readonly #session: Session;
@@ -34,14 +33,14 @@ export class Attachment {
   readonly #input = new InputWindow();
   readonly #stop = new AbortController();
   #run: { readonly taskId: string; readonly attempt: number } | undefined;
-  #stream: OpenStream<typeof AttachRequestSchema> | undefined;
-  /** The run's end is connected. */
+  #stream: OpenStream<AttachRequestInit> | undefined;
+  /** The run is connected. */
   #isConnected = false;
   #isReading = false;
   #isRaw = false;
   #hasToldLoss = false;
   #delayMs: number = limits.reconnectDelayMsMin;
-  /** Of the terminal's output: that came, and that was answered. */
+  /** Offsets of the terminal's output: received, and acknowledged. */
   #received = 0;
   #answered = 0;
   #isOutputComplete = false;
@@ -63,7 +62,7 @@ export class Attachment {
     void this.#connect();
   }
 
-  /** The job has ended: resolves when the rest of the terminal's output was written, or does not come. */
+  /** The job has ended: resolves when the rest of the terminal's output was written, or does not arrive. */
   async finish(): Promise<void> {
     if (this.#options.terminal !== undefined && this.#run !== undefined && this.#isRaw) {
       const complete = new Promise<void>((resolve) => (this.#wakeFinish = resolve));
@@ -111,7 +110,7 @@ export class Attachment {
 
   #started(inputOffset: number): void {
     if (!this.#input.resume(inputOffset)) {
-      return this.#options.onFailure("its input cannot be repeated for another attempt");
+      return this.#options.onFailure("the input cannot be repeated for another attempt");
     }
     this.#isConnected = true;
     this.#delayMs = limits.reconnectDelayMsMin;
@@ -131,7 +130,7 @@ export class Attachment {
     });
   }
 
-  /** One read at a time, and none while the task has not seen enough. */
+  /** One read at a time, and none while the task has too much unread input. */
   async #read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -152,7 +151,7 @@ export class Attachment {
     }
   }
 
-  /** Keys while no task is connected: Ctrl-C leaves, others are lost. */
+  /** Keys while no task is connected: Ctrl-C ends the command, others are lost. */
   #typedAlone(data: Uint8Array): void {
     if (!data.includes(CTRL_C)) return;
     this.#setRaw(false);
@@ -168,7 +167,7 @@ export class Attachment {
   }
 
   #show({ offset, data, end }: { offset: number; data: Uint8Array; end: boolean }): void {
-    if (offset !== this.#received) return; // it came before this connection knew what was here
+    if (offset !== this.#received) return; // it came before this connection knew the buffered input
     this.#received += data.length;
     const { stdout } = this.#session.context;
     const until = this.#received;
@@ -198,7 +197,7 @@ export class Attachment {
       void this.#connectIn(this.#delayMs);
       this.#delayMs = Math.min(this.#delayMs * 2, limits.reconnectDelayMsMax);
     } else if (code === undefined || code === "conflict") {
-      // The run is over, as the job tells soon; or it is not, and can be asked again.
+      // The run is over, which the job's event will show soon; or it is not, and the command reconnects.
       if (error !== undefined) void this.#noteIn(AGAIN_MS, error.message);
       else void this.#connectIn(AGAIN_MS);
     } else {
@@ -221,7 +220,7 @@ export class Attachment {
     if (this.#hasToldLoss) return;
     this.#hasToldLoss = true;
     const how = this.#isRaw ? "; Ctrl-C leaves" : "";
-    await this.#note(`lost the task: ${why}; trying again${how}`);
+    await this.#note(`lost the connection to the task: ${why}; trying again${how}`);
     void this.#read();
   }
 
@@ -239,9 +238,7 @@ export class Attachment {
     this.#options.terminal?.setRaw(isRaw);
   }
 
-  #send(
-    message: Parameters<OpenStream<typeof AttachRequestSchema>["send"]>[0]["message"] & object,
-  ): void {
+  #send(message: AttachRequestInit["message"] & object): void {
     this.#stream?.send({ message });
   }
 }

@@ -17,7 +17,7 @@ function drain(window: InputWindow): { readonly to: number; readonly ended: bool
   return { to, ended };
 }
 
-test("no more is sent than the window, however much is there, and no more is read", () => {
+test("no more is sent than the window, however much input there is, and no more is read", () => {
   const window = new InputWindow();
   for (let at = 0; at < 8; at++) window.push(bytes(64 * 1024));
   expect(drain(window)).toEqual({ to: WINDOW, ended: false });
@@ -64,7 +64,7 @@ test("property: whatever is lost and resumed, the task gets every byte once and 
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const window = new InputWindow();
       let made = 0;
-      let got = 0; // that the task has, in order
+      let got = 0; // received by the task, in order
       let seen = 0;
       const receive = (partsMax: number): void => {
         for (let count = 0; count < partsMax; count++) {

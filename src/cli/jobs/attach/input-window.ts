@@ -8,8 +8,8 @@ export interface InputPart {
 }
 
 /**
- * Input on its way to a task: what the task has not seen is kept, so that it can be sent again on
- * another connection. Offsets count from the first byte.
+ * Input on its way to a task: it stays buffered until the task has it, so that it can be sent again on another connection. Offsets count
+ * from the first byte.
  *
  *   from ----- kept, sent ----- next ----- kept, not sent ----- to
  */
@@ -59,7 +59,7 @@ export class InputWindow {
     return true;
   }
 
-  /** The next to send; undefined: nothing, or the task has not seen enough. */
+  /** The next part to send; undefined: none, or the task has too much unread input. */
   take(): InputPart | undefined {
     const until = Math.min(this.#to, this.#from + limits.attachWindowBytes);
     const offset = this.#next;

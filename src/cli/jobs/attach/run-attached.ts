@@ -6,7 +6,7 @@ import { toSubmission } from "../../submit/job-flags.ts";
 import { Attachment } from "./attachment.ts";
 import { type Attach, attachFields, type RunFlags, wordsOf } from "./run-flags.ts";
 
-/** The job that flags and words describe, and what this command is to it. */
+/** The job that flags and words describe, and how this command is attached to it. */
 export async function toAttachedSubmission(
   session: Session,
   words: readonly string[],
@@ -18,13 +18,14 @@ export async function toAttachedSubmission(
   return await toSubmission(flags, all, session, fields);
 }
 
-/** Adds to an error about implicit input how to do without it. */
+/** Adds to an error about implicit input how to avoid it. */
 export function refuseInput(error: unknown, attach: Attach | undefined): never {
   const isRefused =
     error instanceof AppError && ["unschedulable", "unprocessable"].includes(error.code);
   if (!isRefused || attach?.kind !== "stdin" || attach.isAsked) throw error;
   const { code, message } = error;
-  const hint = "standard input is a pipe and would be passed on; -n (--no-stdin) leaves it alone";
+  const hint =
+    "standard input is a pipe, which busbar run passes on; -n (--no-stdin) runs without it";
   throw new AppError(code, `${message}; ${hint}`, {
     cause: error,
     field: error.field,
@@ -32,7 +33,7 @@ export function refuseInput(error: unknown, attach: Attach | undefined): never {
   });
 }
 
-/** Before anything is submitted: it may not be there. */
+/** Checked before the submission: there may be no terminal. */
 export const openSource = ({ context }: Session, attach: Attach): InputSource =>
   context.openInput(attach.kind === "terminal" ? "-" : attach.path);
 
@@ -50,7 +51,7 @@ export function openAttachment(
   });
 }
 
-/** A task without all of its input must not look as if it had succeeded. */
+/** A task without all of its input must not appear to have succeeded. */
 async function giveUp(session: Session, id: string, problem: string): Promise<void> {
   try {
     await session.note(`job ${id} is cancelled: ${problem}`);

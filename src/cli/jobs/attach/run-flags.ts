@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { duration, notEmpty } from "../../flags.ts";
 import type { AttachedFields, JobFlags } from "../../submit/job-flags.ts";
 
-/** What only `run` takes. */
+/** Flags that only `run` has. */
 export interface RunFlags extends JobFlags {
   /** False: --no-stdin. */
   readonly stdin?: string | false;
@@ -20,20 +20,20 @@ export function addRunFlags(command: Command): void {
       'pass this file on as standard input ("-": standard input, whatever it is)',
       notEmpty("--stdin"),
     )
-    .option("-n, --no-stdin", "do not pass a piped standard input on")
-    .option("--pty", "give it this terminal; without a command: a login shell")
+    .option("-n, --no-stdin", "do not pass on a piped standard input")
+    .option("--pty", "connect it to this terminal; without a command: a login shell")
     .option(
       "--hang-up-after <duration>",
-      "hang it up when this command is away for so long (default: 1m)",
+      "hang up the task when this command is disconnected for this long (default: 1m)",
       duration("--hang-up-after"),
     )
     .optionsGroup("Options:");
 }
 
-/** What this command is to its task. */
+/** How this command is attached to its task. */
 export type Attach =
   | { readonly kind: "terminal" }
-  /** `isAsked`: not only because there is a pipe. */
+  /** `isAsked`: requested by a flag, not only because there is a pipe. */
   | { readonly kind: "stdin"; readonly path: string; readonly isAsked: boolean };
 
 /** Flags of jobs without input: with them `run` ignores a pipe that no flag names. */
@@ -52,8 +52,8 @@ export function attachOf(flags: RunFlags, context: Context, isJson: boolean): At
   const { stdin, pty, hangUpAfter } = flags;
   if (pty === true) {
     if (stdin !== undefined)
-      throw invalid("--pty", "is the standard input, too: leave out the other");
-    if (isJson) throw invalid("--pty", "shows a terminal: leave out --output json");
+      throw invalid("--pty", "is the standard input, too: leave out one of them");
+    if (isJson) throw invalid("--pty", "needs a terminal: leave out --output json");
     if (context.terminal === undefined) {
       throw invalid(
         "--pty",
@@ -74,7 +74,7 @@ export function attachOf(flags: RunFlags, context: Context, isJson: boolean): At
 
 const LOGIN_SHELL = ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -l'];
 
-/** What a terminal runs. */
+/** The command of a terminal. */
 export const wordsOf = (
   words: readonly string[],
   attach: Attach | undefined,

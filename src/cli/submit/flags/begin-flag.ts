@@ -5,7 +5,7 @@ const DELAY = new RegExp(DURATION_PATTERN);
 const CLOCK = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** How a time is written in a file of jobs. */
+/** The form of a time in a file of jobs. */
 export const BEGIN_PATTERN =
   "^(now)?[+]?([0-9]+([.][0-9]+)?(ms|[dhms]))+$|^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?$|^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?$";
 

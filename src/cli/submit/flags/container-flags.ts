@@ -26,11 +26,11 @@ export function addContainerFlags(command: Command): void {
     )
     .option(
       "--mount <source:target[:rw]>",
-      "a path of the node inside the container; read-only without :rw (repeatable)",
+      "mount a path of the node into the container; read-only without :rw (repeatable)",
       collecting((text: string, sofar: readonly MountFlag[] = []) => [...sofar, parseMount(text)]),
     )
     .addOption(
-      new Option("--network <which>", "of the container: host (default), or none")
+      new Option("--network <which>", "network of the container: host (default), or none")
         .choices([...NETWORKS])
         .argParser(oneOf("--network", NETWORKS)),
     );
@@ -45,7 +45,7 @@ function parseMount(text: string): MountFlag {
   return mode === "rw" ? { source, target, writable: true } : { source, target };
 }
 
-/** Paths that are not absolute are the caller's, as they are for --cwd. */
+/** Relative paths are the caller's, as for --cwd. */
 export function containerOf({ image, mount = [], network }: ContainerFlags, cwd: string) {
   if (image === undefined) {
     const given = mount.length > 0 ? "--mount" : network === undefined ? undefined : "--network";

@@ -23,7 +23,7 @@ describe("directives of a script", () => {
     expect(readDirectives(`#!/bin/sh\n${text}\n`)).toEqual({ words, ignored: [] });
   });
 
-  test("options of sbatch that are not followed are named", () => {
+  test("unsupported options of sbatch are named", () => {
     const text = "#SBATCH --partition=long --exclusive -n 4\n#SBATCH -c 2";
     expect(readDirectives(text)).toEqual({
       words: ["--cpu", "2"],
@@ -35,7 +35,7 @@ describe("directives of a script", () => {
     ["#SBATCH --time=soon", /"soon" is not a time/],
     ["#SBATCH --mem=lots", /"lots" is not a size/],
     ["#SBATCH --array", /has no value/],
-  ])("%s is refused", (text, problem) => {
+  ])("%s is rejected", (text, problem) => {
     expect(() => readDirectives(text)).toThrow(problem);
   });
 });
@@ -54,7 +54,7 @@ describe("--begin", () => {
     ["2026-11-18T10:00:00Z", Date.UTC(2026, 10, 18, 10)],
   ])("%s", (text, atMs) => expect(read(text)).toBe(atMs));
 
-  test("a text that is no time is refused", () => {
+  test("a text that is no time is rejected", () => {
     expect(() => read("soon")).toThrow('--begin: "soon" is not a time; write it like 10m');
   });
 });

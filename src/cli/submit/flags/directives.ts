@@ -2,11 +2,11 @@ import { Command } from "commander";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { readSbatchWord } from "./sbatch-options.ts";
 
-/** What a script says about its job, and what of it is not followed. */
+/** The directives of a script, and the ignored ones. */
 export interface Directives {
   /** As words of a command line of `busbar submit`. */
   readonly words: readonly string[];
-  /** Options of sbatch that are ignored, in their order. */
+  /** Ignored options of sbatch, in their order. */
   readonly ignored: readonly string[];
 }
 
@@ -14,8 +14,8 @@ const MARK = /^#(BUSBAR|SBATCH)\s+(.*)$/;
 const WORD = /"((?:[^"\\]|\\.)*)"|'([^']*)'|[^\s"']+/g;
 
 /**
- * Reads the lines "#BUSBAR --cpu 2" and "#SBATCH --cpus-per-task=2" above the first command of a script. Of lines
- * of sbatch a known set is followed.
+ * Reads the lines "#BUSBAR --cpu 2" and "#SBATCH --cpus-per-task=2" above the first command of a script. Supports a known set of sbatch
+ * options.
  */
 export function readDirectives(script: string): Directives {
   const words: string[] = [];
@@ -72,7 +72,7 @@ function optionsIn(words: readonly string[]): SbatchOption[] {
   return options;
 }
 
-/** The flags that directives stand for. Errors say that the script is at fault. */
+/** The flags that directives mean. Errors say that the script is wrong. */
 export function parseDirectives(
   { words }: Directives,
   addFlags: (command: Command) => void,

@@ -3,16 +3,16 @@ import type { JobSubmissionInit } from "../../../client/messages.ts";
 import { PLAIN_RULES } from "../../../core/model/job/plain-fields.ts";
 import type { Context } from "../../context.ts";
 
-/** What `--cwd` says instead of a path. */
+/** Values of `--cwd` instead of a path. */
 const FRESH = "fresh";
 
-/** Where tasks run: as `--cwd` says, or in this directory where the node has it. */
+/** The working directory of tasks: that of `--cwd`, or this directory if the node has it. */
 export function directoryOf({ cwd }: { readonly cwd?: string }, context: Context) {
   if (cwd === undefined) return submitDirectoryOf(context);
   return cwd === FRESH ? {} : { cwd: resolve(context.cwd, cwd) };
 }
 
-/** A job of a file, which may say itself where it runs. An image has directories of its own. */
+/** A job of a file, which may set its own directory. An image has its own directories. */
 export function withDirectory(job: JobSubmissionInit, context: Context): JobSubmissionInit {
   const { spec } = job;
   const hasOwn = spec?.cwd !== undefined || spec?.submitDirectory !== undefined;
@@ -26,7 +26,7 @@ export function withDirectory(job: JobSubmissionInit, context: Context): JobSubm
   return { ...job, spec: { ...spec, ...submitDirectoryOf(context) } } as JobSubmissionInit;
 }
 
-/** Nothing where the path cannot be written as a text; a fresh directory is used then. */
+/** None if the path is not a valid text; then a fresh directory is used. */
 function submitDirectoryOf(context: Context) {
   const id = context.directoryId();
   const isText = new RegExp(PLAIN_RULES.submitDirectory.pattern, "u");

@@ -22,16 +22,19 @@ export function addEnergyFlags(command: Command): void {
     )
     .option(
       "--least-share <amount>",
-      "no share is smaller (default: a sixteenth of the job)",
+      "smallest share (default: a sixteenth of the job)",
       energy("--least-share"),
     )
     .option(
       "--greatest-share <amount>",
-      "no share is larger (default: the whole job)",
+      "largest share (default: the whole job)",
       energy("--greatest-share"),
     )
     .addOption(
-      new Option("--split <how>", "earliest (default), fewest nodes, or spread over many")
+      new Option(
+        "--split <how>",
+        "by the earliest end (default), over the fewest nodes, or spread over many",
+      )
         .choices([...SPLITS])
         .argParser(oneOf("--split", SPLITS)),
     );

@@ -34,12 +34,11 @@ export async function entriesOf(
   const content = await context.readInput(file, limits.messageBytesMax);
   const text = content.toString("utf8");
   const entries = flag === "--each-line" ? linesOf(text) : elementsOf(text);
-  if (entries.length === 0)
-    throw invalid(flag, `${file} has nothing in it: there is no task to run`);
+  if (entries.length === 0) throw invalid(flag, `${file} is empty: there is no task to run`);
   return entries;
 }
 
-/** The end of the last line begins no other. */
+/** A newline at the end begins no other line. */
 const linesOf = (text: string): string[] => text.replace(/\r?\n$/, "").split(/\r?\n/);
 
 function elementsOf(text: string): string[] {
@@ -47,7 +46,7 @@ function elementsOf(text: string): string[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalid("--from-json", `is no JSON: ${error instanceof Error ? error.message : ""}`);
+    throw invalid("--from-json", `is not JSON: ${error instanceof Error ? error.message : ""}`);
   }
   if (!Array.isArray(value)) throw invalid("--from-json", "must be a JSON array, like [1, 2]");
   return value.map((element) => JSON.stringify(element));

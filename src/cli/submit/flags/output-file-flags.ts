@@ -24,7 +24,7 @@ const outputFile =
     if (unknown === undefined) return notEmpty(flag)(text);
     throw invalid(
       flag,
-      `"${unknown}" means nothing; write %j, %i, %a, %n, or %% for a percent sign`,
+      `"${unknown}" is not known; write %j, %i, %a, %n, or %% for a percent sign`,
     );
   };
 
@@ -34,7 +34,7 @@ interface Around extends OutputFileFlags {
   readonly image?: string;
 }
 
-/** The fields of a job; what cannot be meant is refused. */
+/** The fields of a job; rejects contradictions. */
 export function outputFilesOf({ stdout, stderr, array, cwd, image }: Around) {
   for (const [flag, file] of Object.entries({ "--stdout": stdout, "--stderr": stderr })) {
     if (file === undefined || file === "/dev/null") continue;
@@ -42,10 +42,10 @@ export function outputFilesOf({ stdout, stderr, array, cwd, image }: Around) {
     if (cwd === "fresh" && !file.startsWith("/"))
       throw invalid(
         flag,
-        `"${file}" would be lost with the fresh directory; write an absolute path`,
+        `"${file}" would be deleted with the fresh directory; write an absolute path`,
       );
     if (array !== undefined && !file.includes("%i"))
-      throw invalid(flag, `"${file}" would be that of all tasks of the array; write %i into it`);
+      throw invalid(flag, `"${file}" would be written by all tasks of the array; add %i`);
   }
   return { stdoutFile: stdout, stderrFile: stderr };
 }

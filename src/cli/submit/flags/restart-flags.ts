@@ -11,7 +11,7 @@ export interface RestartFlags {
 export function addRestartFlags(command: Command): void {
   command
     .addOption(
-      new Option("--restart <when>", "a task without an end: start it again when it ends")
+      new Option("--restart <when>", "run as a service: start the task again when it ends")
         .choices([...RESTARTS])
         .argParser(oneOf("--restart", RESTARTS)),
     )

@@ -19,7 +19,7 @@ function timeLimit(value: string): string {
   return `${(((Number(days ?? 0) * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000}ms`;
 }
 
-/** Slurm's sizes are in MiB, unless a letter says otherwise. */
+/** Slurm's sizes are in MiB, unless a letter names another unit. */
 function memory(value: string): string {
   const match = /^(\d+)([KMGT]?)B?$/i.exec(value);
   if (match === null) throw invalid("#SBATCH --mem", `"${value}" is not a size like 4G`);
@@ -50,7 +50,7 @@ function dependency(value: string): readonly string[] {
   });
 }
 
-/** What is followed, and how; the rest is named in a warning. */
+/** The supported options, and their meaning; a warning names the others. */
 const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--job-name", "-J"], as("--name")),
   ...names(["--time", "-t"], (value) => ["--time-limit", timeLimit(value)]),
@@ -67,9 +67,9 @@ const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--dependency", "-d"], dependency),
 ]);
 
-/** Flags of ours for an option of sbatch; undefined: it is not followed. */
+/** Our flags for an option of sbatch; undefined: it is not supported. */
 export function readSbatchWord({ name, value }: SbatchOption): readonly string[] | undefined {
-  // One task on one node is what a job is here.
+  // A job here is one task on one node.
   const isOne = ["--ntasks", "-n", "--nodes", "-N", "--ntasks-per-node"].includes(name);
   if (isOne && value === "1") return [];
   const read = OPTIONS.get(name);

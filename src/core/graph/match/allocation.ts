@@ -1,20 +1,20 @@
 import type { Graph } from "../graph.ts";
 
-/** A vertex that counts for a request, or a place for its slots. */
+/** A vertex that a request uses, or the location of its slots. */
 export interface Pick {
-  /** The number of the need it counts for. */
+  /** The number of the need that it serves. */
   readonly need: number;
-  /** The number of the pick it is inside of; -1: none. */
+  /** The number of the pick that contains it; -1: none. */
   readonly inside: number;
   /** -1: the whole graph, for a slot that is not bound to any vertex. */
   readonly vertex: number;
-  /** For how many of what is asked it counts, in the request's unit. */
+  /** How much of the need it covers, in the request's unit. */
   readonly counts: number;
-  /** How much of the vertex is taken, in its own unit; 0: it is shared with other jobs. */
+  /** How much of the vertex is allocated, in its own unit; 0: the job shares it with others. */
   readonly taken: number;
 }
 
-/** What a job gets. */
+/** The vertices that a job gets. */
 export interface Allocation {
   readonly alternative: number;
   readonly picks: readonly Pick[];
@@ -25,11 +25,11 @@ export interface Share {
   readonly type: string;
   readonly amount: number;
   readonly unit: string;
-  /** Used by nothing else, with all that is inside. */
+  /** The job has the vertex and its descendants to itself. */
   readonly isWhole: boolean;
 }
 
-/** The vertices of an allocation with what is taken of them; those that are only shared left out. */
+/** The allocated vertices with their amounts, without the vertices that the job only shares. */
 export function sharesOf(graph: Graph, { picks }: Allocation): readonly Share[] {
   return picks
     .filter(({ taken }) => taken > 0)
@@ -40,7 +40,7 @@ export function sharesOf(graph: Graph, { picks }: Allocation): readonly Share[] 
     });
 }
 
-/** The vertices of a type that a job is on, for counting down and for display. */
+/** The number of vertices of a type that a job uses, for counters and for display. */
 export function verticesOfType(graph: Graph, { picks }: Allocation, type: string): number {
   const vertices = new Set<number>();
   for (const { vertex } of picks) {

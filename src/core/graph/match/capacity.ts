@@ -6,7 +6,7 @@ import { matchWork } from "./match-work.ts";
 import { Memo } from "./memo.ts";
 import type { Use } from "./use.ts";
 
-/** The machine: no slot spreads over two of them. */
+/** The type of a machine. No slot spans two machines. */
 const MACHINE = "node";
 const UNKNOWN = -1;
 const NO_SHAPES: VertexShape = {
@@ -19,21 +19,21 @@ const NO_SHAPES: VertexShape = {
   inside: new Float64Array(0),
 };
 
-/** How much more may be computed for one alternative. */
+/** The remaining steps for one alternative. */
 export interface Budget {
   stepsLeft: number;
 }
 
-/** Thrown when the budget is spent: a graph without any order, and a request without end. */
+/** Thrown when the budget is spent: the graph is too irregular, or the request too large. */
 export class TooComplex extends Error {}
 
 /**
- * How many of each need fit where, as if each were alone. Exact for needs that cannot get into each
- * other's way (see `areApart`), and an upper bound for all others.
+ * How many of each need fit where, each counted as if it were alone. Exact for needs that cannot
+ * compete with each other (see `areApart`), and an upper bound for all others.
  *
  * A place is a shape or, where something is in use, a vertex: numbers below `shapes.length` are
- * shapes, above them vertices, and the last one is the top. What is the same for a shape is computed
- * once, however often it occurs.
+ * shapes, numbers above are vertices, and the last one is the top. The result for a shape is
+ * computed once, however often the shape occurs.
  */
 export class Capacity {
   readonly #layout: Layout;
@@ -41,14 +41,14 @@ export class Capacity {
   readonly #needs: number;
   /** The number of a need's type in this graph; -1: the graph has none. */
   readonly #types: Int32Array;
-  /** What not even the largest vertices could hold, whatever stands where. */
+  /** Needs that exceed even the largest vertices of the graph. */
   readonly #isHopeless: Uint8Array;
-  /** By shape and need: what fits inside; then the same for slots of machines. */
+  /** By shape and need: how many fit inside; then the same for slots of machines. */
   readonly #known: Memo;
   readonly #knownUsed = new Memo(Infinity);
   readonly #requirements: number;
   readonly #met: Memo;
-  /** Of a slot: whether it stays within one machine; -1: not yet known. */
+  /** For a slot: whether it stays within one machine; -1: not computed yet. */
   readonly #staysInMachine: Int8Array;
   readonly #machine: number;
   readonly #budget: Budget;
@@ -90,8 +90,8 @@ export class Capacity {
     return isUsed ? shapes.length + vertex : (shapeOf[vertex] ?? 0);
   }
 
-  /** After something was taken or given back. */
-  forget(): void {
+  /** Drops the results that depend on use, after an allocation or a release. */
+  clearUsed(): void {
     this.#knownUsed.clear();
   }
 
@@ -110,7 +110,7 @@ export class Capacity {
   }
 
   /**
-   * How many of a need fit in a place and inside it. Of vertices of one type inside each other
+   * How many of a need fit at a place or inside it. When vertices of one type contain each other,
    * either the outer one counts or the inner ones do.
    */
   at(place: number, need: Need): number {
@@ -122,7 +122,7 @@ export class Capacity {
     return this.shapeAt(place).type === (this.#types[need.number] ?? -1);
   }
 
-  /** How many of a need the vertex of its type at this place itself counts for. */
+  /** How much of a need the vertex at this place itself covers. */
   own(place: number, need: Need): number {
     this.#spend();
     const { size } = this.shapeAt(place);
@@ -131,14 +131,14 @@ export class Capacity {
     if (need.inside.length === 0) {
       if (isUsedInside || (need.isExclusive && taken > 0)) return 0;
       const per = this.perCount(place, need);
-      // More may be taken than there is, when a cluster's new graph is smaller than its old one.
+      // Use can exceed the size, when a cluster's new graph is smaller than the old one.
       return per === 0 ? 0 : Math.max(0, size - taken) / per;
     }
     if (taken > 0 || (need.isExclusive && isUsedInside)) return 0;
     return Math.min(Math.max(0, Math.floor(size) - held), this.together(place, need));
   }
 
-  /** How many copies of all that a need holds fit inside a place. */
+  /** How many copies of all children of a need fit inside a place. */
   together(place: number, { inside }: Need): number {
     for (const inner of inside) {
       if (inner.unit === undefined && !isAtLeast(this.#mostInside(place, inner), inner.count)) {
@@ -165,7 +165,7 @@ export class Capacity {
     });
   }
 
-  /** At most this many pieces of a need's type can be free inside a place. */
+  /** An upper bound of the free pieces of a need's type inside a place. */
   #mostInside(place: number, need: Need): number {
     if (need.type === undefined) return Infinity;
     const type = this.#types[need.number] ?? -1;
@@ -177,7 +177,7 @@ export class Capacity {
     return all - this.#use.takenInside(holder, need.type);
   }
 
-  /** How much of a vertex one of a need is, in the vertex's unit; 0: they cannot be compared. */
+  /** One count of a need in the vertex's unit; 0: the units cannot be compared. */
   perCount(place: number, { unit }: Need): number {
     return unit === undefined ? 1 : (conversion(unit, this.shapeAt(place).unit) ?? 0);
   }
@@ -205,8 +205,8 @@ export class Capacity {
   }
 
   /**
-   * A slot is where processes run, and these do not spread over machines: a slot that is asked for
-   * above machines lies inside one, if all it asks for is found inside machines at all.
+   * Processes run in slots, and no process spans machines. So a slot that is requested above
+   * machines lies inside one machine, if machines contain everything that it requests.
    */
   isSpread(place: number, need: Need): boolean {
     if (!((this.shapeAt(place).inside[this.#machine] ?? 0) > 0)) return false;
@@ -241,7 +241,7 @@ export class Capacity {
     return this.isClosed(place) ? 0 : this.together(place, slot);
   }
 
-  /** How many of the last need of a path fit, each inside a vertex that can be the one before. */
+  /** How many of the last need of a path fit, each inside a vertex that fits the need before it. */
   along(place: number, [need, ...deeper]: readonly Need[]): number {
     if (need === undefined) return 0;
     if (deeper.length === 0) return this.inside(place, need);
@@ -262,7 +262,7 @@ export class Capacity {
     return shapes[shapeOf[place - shapes.length] ?? top] ?? NO_SHAPES;
   }
 
-  /** Whether something is taken of the vertex at a place: then nothing inside is given to anyone. */
+  /** Whether the vertex at a place is itself allocated: then nothing inside it can be allocated. */
   isClosed(place: number): boolean {
     return this.#usedOf(place).taken > 0;
   }
@@ -279,7 +279,7 @@ export class Capacity {
     };
   }
 
-  /** The sum over all vertices directly inside a place. */
+  /** The sum over all children of a place. */
   sum(place: number, amountAt: (child: number) => number): number {
     const { children, counts } = this.shapeAt(place);
     let sum = 0;
@@ -289,7 +289,7 @@ export class Capacity {
     const { shapes, shapeOf } = this.#layout;
     const vertex = place - shapes.length;
     if (vertex < 0 || this.#use === undefined) return sum;
-    // What is in use stands for itself, and no longer for its shape.
+    // A vertex in use counts by itself, no longer by its shape.
     const parent = vertex === shapeOf.length ? NO_PARENT : vertex;
     for (const child of this.#use.markedChildren(parent)) {
       sum += amountAt(shapes.length + child) - amountAt(shapeOf[child] ?? 0);
@@ -316,9 +316,9 @@ export class Capacity {
 const UNUSED = { taken: 0, held: 0, isUsedInside: false } as const;
 
 /**
- * Whether no two needs can get into each other's way in this graph: then each fits or does not,
- * whatever becomes of the others. They can when they ask for the same type in different places, or
- * when one takes a vertex whole that may hold what the other wants.
+ * Whether no two needs of a request can compete for vertices of this graph: then each fits or not,
+ * independent of the others. Needs compete when they ask for the same type in different places, or
+ * when one takes a whole vertex that may contain what another asks for.
  */
 export function areApart({ types, mostInside }: Layout, roots: readonly Need[]): boolean {
   const isInWay = (one: Need, other: Need): boolean => {

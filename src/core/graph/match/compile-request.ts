@@ -3,37 +3,37 @@ import { limits } from "../../../limits.ts";
 import type { Requirement, ResourceChoice, ResourceRequest } from "../request/request.ts";
 import { type Test, testOf } from "../request/requirement.ts";
 
-/** One vertex of a request, by number: what stands above comes first. */
+/** One vertex of a request, numbered parents first. */
 export interface Need {
   readonly number: number;
-  /** -1: nothing stands above. */
+  /** -1: it has no parent. */
   readonly above: number;
-  /** Undefined: a slot of no type, which is a place and no vertex. */
+  /** Undefined: a slot without a type, which is a place and not a vertex. */
   readonly type: string | undefined;
-  /** For each of what is above. */
+  /** For each of the parent. */
   readonly count: number;
   readonly unit: string | undefined;
   readonly isExclusive: boolean;
   readonly requires: readonly CompiledRequirement[];
   readonly inside: readonly Need[];
-  /** Of itself and all below, each once. */
+  /** Its own type and those of its descendants, each once. */
   readonly types: readonly string[];
 }
 
 export interface CompiledRequirement {
-  /** Among all of the alternative. */
+  /** Its number within the alternative. */
   readonly number: number;
   readonly requirement: Requirement;
   readonly test: Test;
 }
 
-/** One way to meet a request: all trees are wanted together. */
+/** One way to satisfy a request; it needs all of its trees together. */
 export interface Alternative {
   readonly needs: readonly Need[];
   readonly trees: readonly Need[];
-  /** How many there are in all. */
+  /** The number of requirements of all needs. */
   readonly requirements: number;
-  /** What is counted as a slot; without any, the first tree is one, with its count. */
+  /** What one slot is; without an explicit slot, the first tree with its count. */
   readonly slot: { readonly need: Need; readonly count: number } | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface CompiledRequest {
   readonly alternatives: readonly Alternative[];
 }
 
-/** Checks a request and prepares it once for any number of graphs. */
+/** Validates a request and prepares it once for any number of graphs. */
 export function compileRequest(choice: ResourceChoice): CompiledRequest {
   if (choice.length === 0 || choice.length > limits.requestAlternativesMax) {
     const text = `1 to ${limits.requestAlternativesMax} alternatives, not ${choice.length}`;
@@ -69,7 +69,7 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
     check(request, at, depth, needs.length);
     const isPlace = request.type === SLOT;
     const number = needs.length;
-    // A place has no vertices: what is said of it is said of those directly in it.
+    // A place has no vertices: its requirements apply to the vertices directly in it.
     const requires = [...(above.slot?.requires ?? []), ...request.requires];
     const inside: Need[] = [];
     const types = new Set(isPlace ? [] : [request.type]);
@@ -114,7 +114,10 @@ function check(request: ResourceRequest, field: string, depth: number, before: n
     throw invalid(field, `is nested more than ${limits.requestDepthMax} deep`);
   }
   if (before >= limits.requestVerticesMax) {
-    throw invalid(field, `a job may ask for at most ${limits.requestVerticesMax} kinds of things`);
+    throw invalid(
+      field,
+      `a job may request at most ${limits.requestVerticesMax} kinds of resources`,
+    );
   }
   if (request.type === "") throw invalid(`${field}.type`, "must not be empty");
   if (!(request.count > 0 && request.count <= Number.MAX_SAFE_INTEGER)) {

@@ -5,7 +5,7 @@ import { NO_PARENT } from "../graph.ts";
 import type { Layout } from "../layout.ts";
 import { Attempt, type Budgets, newBudgets } from "./match.ts";
 import type { Requirement } from "../request/request.ts";
-import type { AskedAmount, Refusal } from "./refusal.ts";
+import type { RequestedAmount, Refusal } from "./refusal.ts";
 import type { Use } from "./use.ts";
 
 /** One refusal for each alternative of a request that does not fit. */
@@ -78,7 +78,7 @@ class Explainer {
     this.#isBusy = isBusy;
   }
 
-  /** Why there are not `wanted` of a need inside a vertex (-1: the graph). */
+  /** Why there are fewer than `wanted` of a need inside a vertex (-1: the graph). */
   explain(host: number, need: Need, wanted: number): Refusal {
     const holder = host === NO_PARENT ? undefined : this.#typeOf(host);
     if (need.type === undefined) {
@@ -118,7 +118,7 @@ class Explainer {
     return { ...base, kind: "busy", found, detail: { kind: "few-free", unit: need.unit } };
   }
 
-  /** Why what a need holds does not fit into as many of these vertices as are wanted. */
+  /** Why the children of a need fit into fewer of these vertices than `wanted`. */
   #explainInside(hosts: readonly number[], holder: string, need: Need, wanted: number): Refusal {
     const copiesOf = (host: number, inner: Need): number => {
       const copies = timesIn(this.#capacity.inside(this.#placeOf(host), inner), inner.count);
@@ -155,7 +155,7 @@ class Explainer {
     return { kind: kindOf("too-small"), type, asked: inner.count, found: most, holder, detail };
   }
 
-  /** The first requirement that alone rules out too many, or all of them. */
+  /** The first requirement that alone excludes too many vertices; otherwise all requirements. */
   #unmet(vertices: readonly number[], need: Need, wanted: number): readonly Requirement[] {
     const alone = need.requires.find((each) => {
       const meeting = vertices.filter((vertex) =>
@@ -205,4 +205,4 @@ class Explainer {
   };
 }
 
-const amountOf = ({ count, type = "slot", unit }: Need): AskedAmount => ({ count, type, unit });
+const amountOf = ({ count, type = "slot", unit }: Need): RequestedAmount => ({ count, type, unit });

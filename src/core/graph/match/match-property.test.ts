@@ -48,7 +48,7 @@ const cluster = some(
 const os = fc.constantFrom(null, null, null, null, null, null, "a", "b");
 const isYes = fc.constantFrom(true, false, false, false, false, false);
 
-/** Anything, mostly with what is large above what is small. */
+/** Any tree of requests, mostly with larger types above smaller ones. */
 const asked = (level: number): fc.Arbitrary<ResourceRequest> => {
   const types = ["rack", "node", "node", "socket", "core", "core", "gpu", "slot", "pu", "license"];
   return fc
@@ -69,7 +69,7 @@ const asked = (level: number): fc.Arbitrary<ResourceRequest> => {
       });
     });
 };
-/** What people ask for: levels in their order, different things at each. */
+/** Typical requests: levels in their order, with different types at each. */
 const chain = fc
   .tuple(
     fc.constantFrom(["node"], [], ["node"], ["socket"], ["node", "socket"], ["rack", "node"]),
@@ -138,7 +138,7 @@ const useOf = ({ graph, taken }: World): Use => {
   return use;
 };
 
-/** undefined: the slow way would take too long. */
+/** undefined: the brute-force search would take too long. */
 const slowly = <T>(act: () => T): T | undefined => {
   try {
     return act();
@@ -148,11 +148,11 @@ const slowly = <T>(act: () => T): T | undefined => {
   }
 };
 
-describe("the matcher against one that tries everything", () => {
+describe("the matcher against a brute-force search", () => {
   const counts = { exact: 0, exactYes: 0, other: 0, otherYes: 0, otherMissed: 0, slotsSeen: 0 };
 
   test(
-    "agrees where it is exact, and never accepts what does not fit",
+    "agrees where it is exact, and never accepts a request that does not fit",
     { timeout: 120_000 },
     () => {
       fc.assert(
@@ -186,7 +186,7 @@ describe("the matcher against one that tries everything", () => {
         }),
         { numRuns: runs(4_000) },
       );
-      // Both answers must have been seen often, or the test shows nothing.
+      // Both answers must occur often, or the test shows nothing.
       expect(counts.exactYes).toBeGreaterThan(runs(300));
       expect(counts.exact - counts.exactYes).toBeGreaterThan(runs(300));
       expect(counts.otherYes).toBeGreaterThan(runs(100));
@@ -195,7 +195,7 @@ describe("the matcher against one that tries everything", () => {
     },
   );
 
-  test("counts slots alike", { timeout: 120_000 }, () => {
+  test("counts the same number of slots", { timeout: 120_000 }, () => {
     fc.assert(
       fc.property(anyCase, ({ world, trees: [tree] }) => {
         if (tree === undefined) return;

@@ -11,7 +11,7 @@ import { requireOne, slots, want } from "../testing/requests.ts";
 import { Use } from "./use.ts";
 import { cluster, layoutOf, node, small } from "../testing/small-cluster.ts";
 
-describe("refusals say why, at the deepest place", () => {
+describe("refusals name the deepest place that fails", () => {
   const uneven = layoutOf(cluster(node(2), node(4, { type: "gpu" }), node(8)));
   const linked = layOut(
     small.graph,
@@ -44,41 +44,41 @@ describe("refusals say why, at the deepest place", () => {
       "none",
       "there is no gpu in a node",
     ],
-    ["few", [want(5, "node")], small, "too-few", "4 nodes, 5 asked"],
+    ["few", [want(5, "node")], small, "too-few", "4 nodes, 5 requested"],
     [
       "small",
       [want(1, "node", [want(10, "core")])],
       small,
       "too-small",
-      "4 nodes have 2 cores, 10 asked",
+      "4 nodes have 2 cores, 10 requested",
     ],
     [
       "small, uneven",
       [want(1, "node", [want(10, "core")])],
       uneven,
       "too-small",
-      "the largest of 3 nodes has 8 cores, 10 asked",
+      "the largest of 3 nodes has 8 cores, 10 requested",
     ],
     [
       "few that are large",
       [want(2, "node", [want(8, "core")])],
       uneven,
       "too-few-large",
-      "1 of 2 nodes asked has 8 cores",
+      "1 of 2 nodes requested has 8 cores",
     ],
     [
       "never both",
       [want(1, "node", [want(8, "core"), want(1, "gpu")])],
       uneven,
       "not-together",
-      "too few nodes have 8 cores and 1 gpu together, 1 asked",
+      "too few nodes have 8 cores and 1 gpu together, 1 requested",
     ],
     [
       "deeper",
       [want(1, "rack", [want(1, "node", [want(3, "core")])])],
       small,
       "too-small",
-      "4 nodes have 2 cores, 3 asked",
+      "4 nodes have 2 cores, 3 requested",
     ],
     [
       "unmet",
@@ -92,7 +92,7 @@ describe("refusals say why, at the deepest place", () => {
       [want(2, "node", [], { requires: [requireOne("spack", "name", "ior")] })],
       linked,
       "unmet",
-      "1 of 2 nodes asked with spack name=ior",
+      "1 of 2 nodes requested with spack name=ior",
     ],
     [
       "not together",
@@ -106,7 +106,7 @@ describe("refusals say why, at the deepest place", () => {
       [slots(1, "slot", [want(3, "core")])],
       small,
       "too-small",
-      "4 nodes have 2 cores, 3 asked",
+      "4 nodes have 2 cores, 3 requested",
     ],
   ];
   for (const [name, trees, layout, kind, text] of cases) {
@@ -117,7 +117,7 @@ describe("refusals say why, at the deepest place", () => {
     });
   }
 
-  test("busy is not never", () => {
+  test("a busy graph is distinguished from an unsatisfiable request", () => {
     const use = new Use(small.graph);
     const taken = allocate(small, compileRequest([[want(2, "node")]])).allocation;
     if (taken !== undefined) use.add(taken);
@@ -126,16 +126,16 @@ describe("refusals say why, at the deepest place", () => {
         each.kind,
         describeGraphRefusal(each),
       ]);
-    expect(why(want(4, "node"))).toEqual([["busy", "2 of 4 nodes asked are free"]]);
+    expect(why(want(4, "node"))).toEqual([["busy", "2 of 4 nodes requested are free"]]);
     expect(why(want(4, "node", [want(1, "core")]))).toEqual([
-      ["busy", "2 of 4 nodes asked are free"],
+      ["busy", "2 of 4 nodes requested are free"],
     ]);
-    expect(why(want(5, "node"))).toEqual([["too-few", "4 nodes, 5 asked"]]);
-    expect(why(want(6, "core"))).toEqual([["busy", "4 of 6 cores asked are free"]]);
+    expect(why(want(5, "node"))).toEqual([["too-few", "4 nodes, 5 requested"]]);
+    expect(why(want(6, "core"))).toEqual([["busy", "4 of 6 cores requested are free"]]);
     expect(why(want(1, "core"))).toEqual([]);
   });
 
-  test("what would take for ever is given up", { timeout: 60_000 }, () => {
+  test("a search that would take too long is given up", { timeout: 60_000 }, () => {
     const nodes = Array.from({ length: 30_000 }, (_, at) => ({
       type: "node",
       inside: [{ type: "core", size: at + 1 }],
@@ -149,7 +149,7 @@ describe("refusals say why, at the deepest place", () => {
     expect(explainRefusal(layout, endless).map(({ kind }) => kind)).toEqual(["too-complex"]);
   });
 
-  test("all alternatives share what may be spent on one graph", { timeout: 60_000 }, () => {
+  test("all alternatives share the budget of one graph", { timeout: 60_000 }, () => {
     const nodes = Array.from({ length: 30_000 }, (_, at) => ({
       type: "node",
       inside: [{ type: "core", size: at + 1 }],
@@ -159,23 +159,23 @@ describe("refusals say why, at the deepest place", () => {
     const endless = (): ResourceRequest[] => [want(1, "node", parts)];
     const budgets = newBudgets();
     match(layout, compileRequest(Array.from({ length: 8 }, endless)), undefined, budgets);
-    const slack = 2 * 8; // an alternative notices by one step too many that nothing is left
+    const slack = 2 * 8; // an alternative notices an empty budget one step late
     expect(stepsTaken(budgets)).toBeLessThanOrEqual(
       limits.matchStepsMax + limits.searchStepsMax + slack,
     );
     expect(stepsTaken(budgets)).toBeGreaterThanOrEqual(limits.matchStepsMax);
   });
 
-  test("each alternative has its own", () => {
+  test("each alternative has its own refusal", () => {
     const request = compileRequest([[want(1, "gpu")], [want(5, "node")]]);
     expect(explainRefusal(small, request).map(describeGraphRefusal)).toEqual([
       "there is no gpu",
-      "4 nodes, 5 asked",
+      "4 nodes, 5 requested",
     ]);
   });
 });
 
-describe("a request is refused by name", () => {
+describe("an invalid request is rejected by name", () => {
   const cases: readonly [string, ResourceChoice, string][] = [
     ["no alternative", [], "resources"],
     ["no type", [[want(1, "")]], "resources[0].type"],

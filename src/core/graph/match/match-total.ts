@@ -3,8 +3,8 @@ import { limits } from "../../../limits.ts";
 import { matchWork } from "./match-work.ts";
 
 /**
- * Counts the steps that one call takes on all graphs together. A call that has taken too many is
- * rejected before it begins another graph; answers that were found already stay known.
+ * Counts the steps that one call takes on all graphs together. Rejects the call before the next
+ * graph once it has taken too many; results found before stay cached.
  */
 export class MatchTotal {
   readonly #stepsMax: number;
@@ -28,7 +28,7 @@ export class MatchTotal {
       throw new AppError(
         "exhausted",
         `comparing the requests with all nodes and clusters takes more than ${this.#stepsMax} ` +
-          "steps; send fewer different requests at once, or name a cluster",
+          "steps; send fewer different requests at once, or name a cluster in the placement",
       );
     }
     const before = matchWork.steps;

@@ -1,8 +1,8 @@
 import { limits } from "../../../limits.ts";
 
 /**
- * How many steps matching has taken so far, over all graphs and callers. Whoever bounds a turn or a
- * call compares it before and after: so every way into matching counts.
+ * The steps that matching has taken so far, over all graphs and callers. To limit a turn or a call,
+ * compare it before and after: this counts every way into matching.
  */
 export const matchWork = { steps: 0 };
 

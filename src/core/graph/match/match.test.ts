@@ -87,7 +87,7 @@ describe("sizes and units", () => {
     test(`${name}: ${expected}`, () => expect(fits([[tree]], big)).toBe(expected));
   }
 
-  test("a vertex of size 2 that holds things is two of its type, sharing what is inside", () => {
+  test("a vertex of size 2 with children is two of its type that share the children", () => {
     const pool = layoutOf({ type: "node", size: 2, inside: [{ type: "core", size: 10 }] });
     expect(fits([[want(2, "node", [want(5, "core")])]], pool)).toBe(true);
     expect(fits([[want(2, "node", [want(6, "core")])]], pool)).toBe(false);
@@ -98,12 +98,12 @@ describe("sizes and units", () => {
 describe("several trees", () => {
   const layout = layoutOf(cluster(node(2), node(2), node(8)));
 
-  test("are summed, and nothing counts for two of them", () => {
+  test("are summed, and no vertex counts for two of them", () => {
     const trees = (large: number) => [
       want(2, "node", [want(2, "core")]),
       want(1, "node", [want(large, "core")]),
     ];
-    // The small ones must go to the first tree, whatever the order.
+    // The small vertices must go to the first tree, in any order of trees.
     expect(fits([trees(8)], layout)).toBe(true);
     expect(fits([trees(8).toReversed()], layout)).toBe(true);
     expect(fits([[...trees(8), want(1, "node")]], layout)).toBe(false);
@@ -111,13 +111,13 @@ describe("several trees", () => {
     expect(fits([[...trees(7), want(1, "core")]], layout)).toBe(true);
   });
 
-  test("of the alternatives the first that fits is taken", () => {
+  test("the first alternative that fits is chosen", () => {
     const choice = [[want(1, "gpu")], [want(9, "node")], [want(1, "node")], [want(1, "core")]];
     expect(match(layout, compileRequest(choice))).toMatchObject({ fits: true, alternative: 2 });
   });
 });
 
-describe("what is in use", () => {
+describe("use", () => {
   const ask = (...trees: ResourceRequest[]) => compileRequest([trees]);
   const run = (use: Use, ...trees: ResourceRequest[]) => {
     const { allocation } = allocate(small, ask(...trees), use);
@@ -127,7 +127,7 @@ describe("what is in use", () => {
     return allocation;
   };
 
-  test("jobs share nodes until the cores are gone, and find them again", () => {
+  test("jobs share nodes until no core is free, and get them again after a release", () => {
     const use = new Use(small.graph);
     const one = want(1, "node", [want(1, "core")]);
     const jobs = Array.from({ length: 8 }, () => run(use, one));
@@ -139,14 +139,14 @@ describe("what is in use", () => {
     expect(use.markedChildren(-1).size).toBe(0);
   });
 
-  test("a whole node is free only when nothing in it is used", () => {
+  test("a whole node is free only when nothing in it is in use", () => {
     const use = new Use(small.graph);
     run(use, want(3, "core"));
     expect(match(small, ask(want(2, "node")), use)).toMatchObject({ fits: true, slots: 1 });
     expect(match(small, ask(slots(3, "node")), use)).toMatchObject({ fits: false, slots: 2 });
   });
 
-  test("a node that is taken whole gives nothing to others, and neither does an exclusive one", () => {
+  test("a node that is allocated whole or exclusively has nothing for others", () => {
     for (const exclusive of [want(3, "node"), slots(3, "node", [want(1, "core")], EXCLUSIVE)]) {
       const use = new Use(small.graph);
       const allocation = run(use, exclusive);
@@ -211,12 +211,12 @@ describe("requirements", () => {
   test("one linked vertex must meet all conditions of a requirement, and any may", () => {
     const layout = withLinks(["2", "s1"], ["2", "s2"], ["6", "s3"], ["6", "s2"]);
     expect(fits(nodes(1, ior("3.3")), layout)).toBe(true);
-    // Node 6 has an ior, and something newer than 3.3, but not in one.
+    // Node 6 has an ior, and something newer than 3.3, but not in one vertex.
     expect(fits(nodes(2, ior("3.3")), layout)).toBe(false);
     expect(fits(nodes(2, ior("2.0")), layout)).toBe(true);
   });
 
-  test("several requirements of one subsystem all count, in any order", () => {
+  test("all requirements of one subsystem must hold, in any order", () => {
     const layout = withLinks(["2", "s1"], ["2", "s2"], ["6", "s1"]);
     const both = [ior("3"), requireOne("spack", "name", "gcc")];
     expect(fits(nodes(1, ...both), layout)).toBe(true);
@@ -224,7 +224,7 @@ describe("requirements", () => {
     expect(fits(nodes(2, ...both.toReversed()), layout)).toBe(false);
   });
 
-  test("count where they are written: of every vertex counted there", () => {
+  test("apply to every vertex that is counted where they are written", () => {
     const layout = withLinks(["4", "s1"]);
     const onCores = [want(1, "node", [want(1, "core", [], { requires: [ior("3")] })])];
     expect(fits([onCores], layout)).toBe(true);
@@ -235,24 +235,24 @@ describe("requirements", () => {
     expect(fits(nodes(1, ior("3")), layout)).toBe(false);
   });
 
-  test("what is linked to a rack or the cluster holds for all that is inside", () => {
+  test("a link to a rack or to the cluster holds for all its descendants", () => {
     expect(fits(nodes(3, ior("3")), withLinks(["1", "s1"]))).toBe(true);
     expect(fits(nodes(3, ior("3")), withLinks(["0", "s1"]))).toBe(true);
     expect(fits(nodes(3, ior("3")), withLinks())).toBe(false);
   });
 
-  test("a requirement of a place is one of what is directly in it", () => {
+  test("a requirement of a place applies to the vertices directly in it", () => {
     const asked = [slots(2, "slot", [want(1, "core")], { requires: [ior("3")] })];
     expect(fits([asked], withLinks(["2", "s1"]))).toBe(true);
     expect(fits([asked], withLinks(["4", "s1"]))).toBe(false);
   });
 
-  test("an unknown subsystem meets nothing", () => {
+  test("an unknown subsystem satisfies nothing", () => {
     expect(fits(nodes(1, requireOne("mpi", "type", "x")), withLinks(["0", "s1"]))).toBe(false);
   });
 });
 
-describe("the judge", () => {
+describe("verification", () => {
   const request = compileRequest([[want(1, "node", [want(2, "core")])]]);
   const good = allocate(small, request).allocation;
   const subject = { ...small, use: undefined };
@@ -267,7 +267,7 @@ describe("the judge", () => {
   ];
   const picksOf = good?.picks ?? [];
 
-  test("accepts what was found", () => {
+  test("accepts the result of the search", () => {
     expect(good && verifyAllocation(subject, request, good)).toBeUndefined();
   });
   for (const [name, spoil] of spoilt) {
@@ -276,7 +276,7 @@ describe("the judge", () => {
       expect(verifyAllocation(subject, request, { alternative: 0, picks })).toBeTypeOf("string");
     });
   }
-  test("refuses one node for two", () => {
+  test("rejects one node that counts as two", () => {
     const two = compileRequest([[want(2, "node", [want(1, "core")])]]);
     const picks = [
       { need: 0, inside: -1, vertex: 2, counts: 1, taken: 0 },
@@ -286,7 +286,7 @@ describe("the judge", () => {
     ];
     expect(verifyAllocation(subject, two, { alternative: 0, picks })).toBeTypeOf("string");
   });
-  test("refuses what others have", () => {
+  test("rejects vertices that others use", () => {
     const use = new Use(small.graph);
     if (good === undefined) throw new Error("does not fit");
     use.add(good);

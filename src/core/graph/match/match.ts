@@ -11,20 +11,20 @@ import { Use } from "./use.ts";
 
 export interface Match {
   readonly fits: boolean;
-  /** Which alternative fits; where none does, the first. */
+  /** The alternative that fits; the first when none does. */
   readonly alternative: number;
-  /** How often that alternative's first slot would fit; undefined: the job asks for nothing. */
+  /** How many first slots of that alternative would fit; undefined: the job asks for nothing. */
   readonly slots: number | undefined;
 }
 
 export type Allocated = Match & { readonly allocation: Allocation | undefined };
 
 /**
- * Whether a request can be met: ever, or with what `use` leaves free.
+ * Whether a request fits: the empty graph, or the capacity that `use` leaves free.
  *
- * Exact when the parts of the request cannot get into each other's way (`areApart`): any chain of
- * types, with any number of different things at each level. For others several orders of search are
- * tried, and something that would fit may be refused; what does not fit is never accepted.
+ * Exact when the needs of the request cannot compete (`areApart`): any chain of types, with any
+ * number of different types at each level. For other requests the search tries several orders, and
+ * may reject a request that would fit. It never accepts a request that does not fit.
  */
 export function match(
   layout: Layout,
@@ -37,7 +37,7 @@ export function match(
   return { fits: fitting >= 0, ...slotsOf(attempts, fitting) };
 }
 
-/** The same, and which vertices a job would get. Nothing is recorded: that is `use.add`. */
+/** The same, with the vertices that a job would get. Records nothing: `use.add` does. */
 export function allocate(layout: Layout, request: CompiledRequest, use?: Use): Allocated {
   const attempts = attemptsAt(layout, request, use, newBudgets());
   for (const [number, attempt] of attempts.entries()) {
@@ -49,7 +49,7 @@ export function allocate(layout: Layout, request: CompiledRequest, use?: Use): A
   return { fits: false, ...slotsOf(attempts, -1), allocation: undefined };
 }
 
-/** Each alternative's attempt, made when it is first wanted. */
+/** The attempt of each alternative, made on first use. */
 function attemptsAt(
   layout: Layout,
   { alternatives }: CompiledRequest,
@@ -67,7 +67,7 @@ function slotsOf(attempts: readonly (() => Attempt)[], fitting: number): Omit<Ma
   return { alternative, slots: attempts[alternative]?.().slots() };
 }
 
-/** What all alternatives of a request may take together on one graph. */
+/** The steps that all alternatives of a request may take together on one graph. */
 export interface Budgets {
   readonly match: Budget;
   readonly search: Budget;
@@ -78,7 +78,7 @@ export const newBudgets = (): Budgets => ({
   search: { stepsLeft: limits.searchStepsMax },
 });
 
-/** How many steps were taken of new budgets. */
+/** The number of steps taken since the budgets were new. */
 export const stepsTaken = ({ match: { stepsLeft }, search }: Budgets): number =>
   limits.matchStepsMax - stepsLeft + limits.searchStepsMax - search.stepsLeft;
 
@@ -105,7 +105,7 @@ export class Attempt {
     this.capacity = new Capacity(layout, alternative, this.#use, this.#budget);
   }
 
-  /** The first tree that would not even fit alone. */
+  /** The first tree that does not fit even alone. */
   tooLarge(): Need | undefined {
     const { capacity } = this;
     return this.#alternative.trees.find(
@@ -113,7 +113,7 @@ export class Attempt {
     );
   }
 
-  /** Whether the search was given up; the answer is then no. */
+  /** Whether the search ran out of budget; the answer is then no. */
   get isTooComplex(): boolean {
     return this.#budget.stepsLeft < 0 || this.#searchBudget.stepsLeft < 0;
   }
@@ -130,7 +130,7 @@ export class Attempt {
       if (this.tooLarge() !== undefined) return undefined;
       if (!this.#isExact(this.#alternative.trees)) return this.#search();
       const { capacity } = this;
-      this.#budget.stepsLeft = Infinity; // it fits: what remains is done once for each vertex
+      this.#budget.stepsLeft = Infinity; // it fits: the remaining work is once per vertex
       const taker = new Taker(this.#layout, capacity, this.#alternative, undefined, IN_ORDER);
       invariant(taker.takeAll(), "what fits can be taken");
       return taker.picks;
@@ -165,7 +165,7 @@ export class Attempt {
     return areApart(this.#layout, needs);
   }
 
-  /** The same for needs that are in each other's way: by trying. */
+  /** The same for needs that compete: by trial. */
   #countTaken(host: number, [need, ...deeper]: readonly Need[]): number {
     if (need === undefined) return 0;
     const { capacity } = this;
@@ -208,7 +208,7 @@ export class Attempt {
     return undefined;
   }
 
-  /** Whether the graph has fewer of a type than all parts together ask for. */
+  /** Whether the graph has fewer of a type than all needs together ask for. */
   #isTooMuch(): boolean {
     const { types, shapes, top } = this.#layout;
     const asked = new Map<string, number>();
@@ -224,7 +224,9 @@ export class Attempt {
     });
   }
 
-  /** Marks what is found in the record of use while it looks, and takes all marks back. */
+  /**
+   * Marks found vertices in the record of use during the search, and removes all marks afterwards.
+   */
   #withTaker<Result>(strategy: MatchStrategy, act: (taker: Taker) => Result): Result {
     const marks = this.#use ?? new Use(this.#layout.graph);
     const capacity = new Capacity(this.#layout, this.#alternative, marks, this.#searchBudget);
@@ -232,7 +234,7 @@ export class Attempt {
     try {
       return act(taker);
     } finally {
-      taker.giveBack();
+      taker.releaseMarks();
     }
   }
 }

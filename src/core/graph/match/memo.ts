@@ -1,9 +1,9 @@
-/** Above this many numbers, room is taken only for those that are known, and only for so many. */
+/** Above this many numbers the memo holds only computed ones, and at most this many. */
 const NUMBERS_MAX = 1 << 20;
 
 /**
- * Remembers numbers that are not negative, by place. May forget: whoever asks can compute them
- * again. So a huge graph and a huge request cost time together, but not memory.
+ * A cache of non-negative numbers by index. It may drop entries, which callers compute again: so a
+ * huge graph with a huge request costs time, but not memory.
  */
 export class Memo {
   readonly #dense: Float64Array | undefined;
@@ -13,7 +13,7 @@ export class Memo {
     this.#dense = size <= NUMBERS_MAX ? new Float64Array(size).fill(-1) : undefined;
   }
 
-  /** -1: not known. A number in every case, because this is asked very often. */
+  /** -1: not cached. Always a number, because this is a hot path. */
   get(at: number): number {
     if (this.#dense === undefined) return this.#sparse.get(at) ?? -1;
     return this.#dense[at] ?? -1;

@@ -6,7 +6,7 @@ import { NO_PARENT } from "../graph.ts";
 import type { Layout } from "../layout.ts";
 import type { Use } from "./use.ts";
 
-/** In which order needs beside each other are met, and vertices are tried. */
+/** The order in which sibling needs are satisfied and vertices are tried. */
 export interface MatchStrategy {
   readonly needs: "as-written" | "reversed" | "scarcest-first";
   readonly vertices: "in-order" | "smallest-first" | "largest-first";
@@ -24,9 +24,9 @@ export const STRATEGIES: readonly MatchStrategy[] = (
 );
 
 /**
- * Finds vertices for needs, one after the other. Needs that are apart are found without looking
- * back. For all others what is found is marked in `use`, so that nothing counts twice; whoever
- * calls takes the marks back with `giveBack`.
+ * Finds vertices for needs, one after the other. Needs that do not compete are found without
+ * backtracking. For all others the taker marks vertices in `use`, so that none counts twice; the
+ * caller removes the marks with `releaseMarks`.
  */
 export class Taker {
   readonly picks: Pick[] = [];
@@ -50,16 +50,16 @@ export class Taker {
     this.#strategy = strategy;
   }
 
-  /** Whether all trees of the request were found together. */
+  /** Whether the search found vertices for all trees of the request together. */
   takeAll(): boolean {
     return this.#takeEach(NO_PARENT, this.#alternative.trees, 1, -1);
   }
 
-  giveBack(): void {
+  releaseMarks(): void {
     this.#backTo(0);
   }
 
-  /** Finds up to `wanted` of a need inside a vertex (-1: the graph); says how many. */
+  /** Finds up to `wanted` of a need inside a vertex (-1: the graph). Returns how many it found. */
   take(host: number, need: Need, wanted: number, inside: number): number {
     if (need.type === undefined) return this.#takeSlots(host, need, wanted, inside);
     let found = 0;
@@ -98,7 +98,7 @@ export class Taker {
     return counts;
   }
 
-  /** As many copies as fit into one vertex of the need's type. */
+  /** Takes as many copies as fit into one vertex of the need's type. */
   #takeCopies(vertex: number, need: Need, wanted: number, inside: number): number {
     const place = this.#capacity.placeOf(vertex);
     let copies = Math.min(wanted, this.#capacity.own(place, need));
@@ -135,7 +135,7 @@ export class Taker {
     return found;
   }
 
-  /** The vertices that count for a need, each when it is asked for. */
+  /** The vertices that can serve a need, computed lazily. */
   #candidates(host: number, need: Need): Iterable<number> {
     const size = (vertex: number): number =>
       this.#capacity.own(this.#capacity.placeOf(vertex), need);
@@ -144,7 +144,7 @@ export class Taker {
       const own = this.#capacity.isOfType(place, need) ? this.#capacity.own(place, need) : 0;
       return own > 0 && own >= inner ? "take" : inner > 0 ? "enter" : "pass";
     });
-    // Pieces can be taken of several vertices, so their sizes matter only when each is taken whole.
+    // Pieces can come from several vertices, so sizes matter only when each vertex is taken whole.
     const isByPiece = need.inside.length === 0 && !need.isExclusive;
     return isByPiece ? candidates : this.#sorted(candidates, size);
   }
@@ -188,7 +188,7 @@ export class Taker {
     if (this.#use === undefined) return;
     if (pick.taken > 0) this.#use.take(pick.vertex, pick.taken);
     else if (this.#isHolder(pick)) this.#use.hold(pick.vertex, pick.counts);
-    this.#capacity.forget();
+    this.#capacity.clearUsed();
   }
 
   #takeWhole(number: number, size: number): void {
@@ -196,7 +196,7 @@ export class Taker {
     if (pick === undefined) return;
     this.picks[number] = { ...pick, taken: size };
     this.#use?.take(pick.vertex, size);
-    this.#capacity.forget();
+    this.#capacity.clearUsed();
   }
 
   #backTo(length: number): void {
@@ -206,7 +206,7 @@ export class Taker {
       if (pick.taken > 0) this.#use.take(pick.vertex, -pick.taken);
       if (this.#isHolder(pick)) this.#use.hold(pick.vertex, -pick.counts);
     }
-    this.#capacity.forget();
+    this.#capacity.clearUsed();
   }
 
   #isHolder({ need }: Pick): boolean {

@@ -3,25 +3,25 @@ import type { Allocation, Share } from "./allocation.ts";
 import { type Graph, NO_PARENT, vertexNumber } from "../graph.ts";
 
 const NONE: ReadonlySet<number> = new Set();
-/** What sums of converted amounts may be off by. */
+/** The rounding error that sums of converted amounts may have. */
 const ROUNDING = 1e-12;
 
 /**
- * What is taken of a graph's vertices, in their own units. Of a vertex of which something is taken,
- * nothing inside is given to anyone else. Keeps in mind where in the graph anything is in use, so
- * that the rest can be judged by its shape.
+ * The allocated amounts of a graph's vertices, in their own units. When a vertex is itself
+ * allocated, nothing inside it can be allocated to others. Also records which parts of the graph
+ * have any use, so that the rest can be matched by shape.
  */
 export class Use {
   readonly #graph: Graph;
   readonly #taken = new Map<number, number>();
-  /** Pieces that count as found while one job is being matched; empty between matches. */
+  /** Pieces marked as found during the match of one job; empty between matches. */
   readonly #held = new Map<number, number>();
-  /** How many marks there are in a vertex and inside it; -1 is the whole graph. */
+  /** The number of marks at a vertex and inside it; -1 is the whole graph. */
   readonly #marks = new Map<number, number>();
   readonly #markedChildren = new Map<number, Set<number>>();
-  /** What is taken of vertices that the graph does not have now: a node may leave and come back. */
+  /** Amounts of vertices that the graph lacks at present: a node may leave and come back. */
   readonly #elsewhere = new Map<string, number>();
-  /** What is taken strictly inside a vertex, by type: full ones need not be looked into. */
+  /** Allocated amounts inside a vertex, by type: the search skips full vertices. */
   readonly #takenInside = new Map<number, Map<string, number>>();
 
   constructor(graph: Graph) {
@@ -50,7 +50,7 @@ export class Use {
     return (this.#marks.get(vertex) ?? 0) > own;
   }
 
-  /** Those directly inside a vertex (-1: the roots) that are marked. */
+  /** The marked children of a vertex (-1: the marked roots). */
   markedChildren(vertex: number): ReadonlySet<number> {
     return this.#markedChildren.get(vertex) ?? NONE;
   }
@@ -87,7 +87,7 @@ export class Use {
     for (const { vertex, taken } of picks) if (taken > 0) this.take(vertex, -taken);
   }
 
-  /** The same by id, for what was stored; also of vertices that the graph does not have now. */
+  /** The same by id, for stored shares; also for vertices that the graph lacks at present. */
   addShares(shares: readonly Pick<Share, "id" | "amount">[]): void {
     for (const { id, amount } of shares) this.#takeById(id, amount);
   }
@@ -96,13 +96,13 @@ export class Use {
     for (const { id, amount } of shares) this.#takeById(id, -amount);
   }
 
-  /** What is taken, by id, for storage and display. */
+  /** Allocated amounts by id, for storage and display. */
   *entries(): IterableIterator<readonly [id: string, amount: number]> {
     for (const [vertex, amount] of this.#taken) yield [this.#graph.ids[vertex] ?? "", amount];
     yield* this.#elsewhere;
   }
 
-  /** The same use of another graph of the same cluster: vertices are known by their ids. */
+  /** The same use on another graph of the same cluster; ids identify the vertices. */
   moveTo(graph: Graph): Use {
     const moved = new Use(graph);
     for (const [id, amount] of this.entries()) moved.#takeById(id, amount);
@@ -121,7 +121,7 @@ export class Use {
     const before = amounts.get(vertex) ?? 0;
     const after = before + by;
     const isNothing = Math.abs(after) <= ROUNDING * Math.max(Math.abs(before), Math.abs(by));
-    invariant(isNothing || after > 0, `more is given back than was taken of vertex ${vertex}`);
+    invariant(isNothing || after > 0, `more is released than was taken of vertex ${vertex}`);
     if (isNothing) amounts.delete(vertex);
     else amounts.set(vertex, after);
     if (before === 0 && !isNothing) this.#mark(vertex, 1);

@@ -12,8 +12,8 @@ export interface Subject {
 }
 
 /**
- * Judges an allocation by the graph alone, with nothing that the search uses: what is wrong with it
- * in words, or undefined. An allocation that passes meets the request.
+ * Checks an allocation against the graph alone, without code of the search. Returns the problem in
+ * words, or undefined: then the allocation satisfies the request.
  */
 export function verifyAllocation(
   subject: Subject,
@@ -63,7 +63,7 @@ function problemOfPick(
   return isAtLeast(taken, counts * per) ? undefined : "less is taken than counts";
 }
 
-/** A slot that is not in a machine, with machines below it that have all its types. */
+/** Whether a slot lies outside a machine, though machines below it contain all its types. */
 function spreadsOverMachines(graph: Graph, need: Need, host: number): boolean {
   const kindAt = (vertex: number) => graph.kinds[graph.kindOf[vertex] ?? -1];
   if (kindAt(host)?.type === "node") return false;
@@ -97,7 +97,7 @@ function isMet(
   );
 }
 
-/** Whether there is enough of everything: in all, and in each vertex that holds something. */
+/** Whether the counts suffice: in total, and in each vertex that holds something. */
 function problemOfCounts(
   { needs, trees }: Alternative,
   picks: readonly Pick[],
@@ -118,7 +118,7 @@ function problemOfCounts(
   return undefined;
 }
 
-/** Whether nothing counts twice, and nothing is taken that others have. */
+/** Whether no vertex counts twice, and none is allocated to others. */
 function problemOfSharing(
   { graph, use }: Subject,
   { needs }: Alternative,
@@ -126,7 +126,7 @@ function problemOfSharing(
 ): string | undefined {
   const taken = new Map<number, number>();
   const held = new Map<number, number>();
-  const whole = new Map<number, number>(); // the pick that has a vertex with all that is inside
+  const whole = new Map<number, number>(); // the pick that has a vertex and its descendants to itself
   for (const [at, pick] of picks.entries()) {
     const { type, inside = [] } = needs[pick.need] ?? {};
     if (type === undefined) continue;

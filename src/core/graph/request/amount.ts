@@ -1,10 +1,10 @@
 /**
- * Amounts with units. Bytes are read as GNU tools do: "GiB" and "G" are powers of 1,024, "GB" is
- * powers of 1,000. Any other unit is a word that is only equal to itself.
+ * Amounts with units. Sizes in bytes are read as GNU tools read them: "GiB" and "G" are powers of
+ * 1,024, "GB" is powers of 1,000. Any other unit equals only itself.
  */
 const PREFIXES = ["k", "m", "g", "t", "p", "e"];
 
-/** How many bytes one of each unit is, by its name in small letters. */
+/** Bytes per unit, by its name in lower case. */
 const BYTES: ReadonlyMap<string, number> = new Map([
   ["b", 1],
   ["byte", 1],
@@ -17,8 +17,8 @@ const BYTES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * How many of `to` one of `from` is. Where one side has no unit the numbers are taken as they stand;
- * undefined: the two cannot be compared ("GB" and "watts").
+ * How many of `to` one of `from` is. When one side has no unit, the factor is 1; undefined: the
+ * units cannot be compared ("GB" and "watts").
  */
 export function conversion(from: string, to: string): number | undefined {
   if (from === to || from === "" || to === "") return 1;
@@ -27,14 +27,14 @@ export function conversion(from: string, to: string): number | undefined {
 }
 
 /**
- * Sums of converted amounts are not exact: a difference in the tenth digit is none. Whole numbers
- * below a billion are compared exactly.
+ * Sums of converted amounts are not exact: a difference in the tenth digit counts as none. Whole
+ * numbers below a billion compare exactly.
  */
 export const EPSILON = 1e-10;
 
 export const isAtLeast = (amount: number, wanted: number): boolean =>
   amount >= wanted - EPSILON * Math.abs(wanted);
 
-/** How many whole times `part` goes into `amount`. */
+/** How many whole times `part` fits into `amount`. */
 export const timesIn = (amount: number, part: number): number =>
   part <= 0 ? Infinity : Math.floor((amount / part) * (1 + EPSILON));

@@ -10,21 +10,21 @@ import {
 } from "../match/compile-request.ts";
 import type { ResourceChoice, ResourceRequest } from "./request.ts";
 
-/** What a task asks of graphs, prepared once for all tasks that ask for it. */
+/** The graph resources that a task requests, prepared once for all tasks with the same request. */
 export interface GraphRequest {
-  /** The same for choices that say the same. */
+  /** Equal for equal choices. */
   readonly key: string;
   readonly compiled: CompiledRequest;
-  /** Each alternative by itself, by preference. */
+  /** Each alternative by itself, in order of preference. */
   readonly alternatives: readonly CompiledRequest[];
 }
 
-// Jobs that ask for the same thing share the object that says so.
+// Jobs with the same request share one choice object.
 const prepared = new WeakMap<ResourceChoice, GraphRequest>();
-// Equal choices of jobs that came one by one share what graphs remember of their matches.
+// Equal choices of jobs that were submitted one by one share the cached matches of graphs.
 const recent = new Map<string, GraphRequest>();
 
-/** Throws what is wrong with the choice, as part of `field`. */
+/** Throws the problem of an invalid choice, as part of `field`. */
 export function graphRequest(choice: ResourceChoice, field = "request"): GraphRequest {
   const known = prepared.get(choice);
   if (known !== undefined) return known;
@@ -49,14 +49,17 @@ export function graphRequest(choice: ResourceChoice, field = "request"): GraphRe
 export const CPU = 1_000;
 
 /**
- * What leaves of a graph are as resources of a node. A task that speaks of no core runs on one all
- * the same, as one that asks for nothing does.
+ * Leaves of a graph as resources of a node. A task that names no core still runs on one, like a
+ * task that requests nothing.
  */
-export function toTaken(leaves: Iterable<readonly [type: string, amount: number]>): Resources {
+export function resourcesOfLeaves(
+  leaves: Iterable<readonly [type: string, amount: number]>,
+): Resources {
   const taken: Record<string, number> = {};
   for (const [type, amount] of leaves) {
     const name = type === "core" ? "cpu" : type;
-    // Millionths are what is left of dividing: a part of a cpu must not become a larger one.
+    // Division leaves errors of about a millionth: rounding up must not turn them into a larger
+    // part of a cpu.
     const whole = Math.ceil(amount * (type === "core" ? CPU : 1) - 1e-6);
     taken[name] = (Object.hasOwn(taken, name) ? (taken[name] ?? 0) : 0) + whole;
   }
@@ -64,13 +67,17 @@ export function toTaken(leaves: Iterable<readonly [type: string, amount: number]
   return taken;
 }
 
-/** About what one task takes, by the first alternative: for people, and for shares of groups. */
+/**
+ * What one task takes, approximately, by the first alternative: for display and for the shares of
+ * groups.
+ */
 export const needsOf = ({ compiled }: GraphRequest): Resources =>
   amountsOf(compiled.alternatives[0]).amounts;
 
 /**
- * What an alternative comes to, with all copies of it, and how many nodes it has for itself: those
- * that are exclusive, or of which nothing is asked. Others it shares: there only amounts count.
+ * The amounts of an alternative with all its copies, and the number of nodes that it has to itself:
+ * nodes that are exclusive, or without children in the request. On nodes that it shares, only
+ * amounts count.
  */
 export function amountsOf(alternative: Alternative | undefined): {
   readonly amounts: Resources;
@@ -87,16 +94,16 @@ export function amountsOf(alternative: Alternative | undefined): {
     if (factor !== undefined && isResource(need.type)) leaves.push([need.type, count * factor]);
   };
   for (const tree of alternative?.trees ?? []) walk(tree, 1);
-  return { amounts: toTaken(leaves), nodes };
+  return { amounts: resourcesOfLeaves(leaves), nodes };
 }
 
-/** Types are free text; what is no name of a resource is matched and not counted. */
+/** Types are free text; a type that is not a valid resource name is matched and not counted. */
 export const isResource = (type: string): boolean =>
   /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/.test(type) && !(type in Object.prototype);
 
 const choices = new WeakMap<Resources, ResourceChoice>();
 
-/** What a task with these needs asks of the graph of a cluster: all of it in one place. */
+/** The graph request of a task with these needs: all of them in one place. */
 export function choiceOf(needs: Resources): ResourceChoice {
   let choice = choices.get(needs);
   if (choice === undefined) choices.set(needs, (choice = toChoice(needs)));

@@ -6,7 +6,7 @@ import type { Condition, Requirement, ResourceRequest } from "./request.ts";
 import { want } from "../testing/requests.ts";
 
 describe("a choice of resources is read from JSON", () => {
-  test("what is left out has its usual value", () => {
+  test("omitted fields have their defaults", () => {
     expect(readResourceChoice([[{ type: "node", with: [{ type: "core", count: 4 }] }]])).toEqual([
       [want(1, "node", [want(4, "core")])],
     ]);
@@ -46,7 +46,7 @@ describe("a choice of resources is read from JSON", () => {
       with: levels === 0 ? fc.constant([]) : fc.array(treeOf(levels - 1), { maxLength: 2 }),
     });
 
-  test("what is written as JSON is read back the same", () => {
+  test("a choice written as JSON is read back the same", () => {
     const trees = fc.array(treeOf(3), { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(fc.array(trees, { minLength: 1, maxLength: 3 }), (choice) => {
@@ -58,7 +58,7 @@ describe("a choice of resources is read from JSON", () => {
 
 const many = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value);
 
-describe("what is wrong is refused with its place", () => {
+describe("invalid input is rejected with its place", () => {
   const one = (fields: object): unknown => [[{ type: "node", ...fields }]];
   const io = (conditions: unknown): unknown => one({ requires: [{ subsystem: "io", conditions }] });
   const deep = (levels: number): object =>
@@ -96,7 +96,7 @@ describe("what is wrong is refused with its place", () => {
     [
       "too many things",
       one({ with: many(limits.requestVerticesMax, { type: "core" }) }),
-      "at most 256 kinds of things",
+      "at most 256 kinds of resources",
     ],
   ];
   for (const [name, value, message] of cases) {
@@ -107,7 +107,7 @@ describe("what is wrong is refused with its place", () => {
     });
   }
 
-  test("each alternative has its own bound", () => {
+  test("each alternative has its own limit", () => {
     const half = many(limits.requestVerticesMax, { type: "core" });
     expect(readResourceChoice([half, half])).toHaveLength(2);
   });

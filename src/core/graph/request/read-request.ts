@@ -27,9 +27,9 @@ const CONDITION_KEYS = {
 const COMPARISONS = ["<", "<=", "=", "!=", ">=", ">"] as const;
 
 /**
- * Reads a choice of resources from JSON: a list of alternatives, each a list of trees. What may be
- * left out has its usual value; anything else that is not as in request.ts is refused with its place.
- * Whether the numbers make sense together is for `compileRequest` to say.
+ * Reads a choice of resources from JSON: a list of alternatives, each a list of trees. Optional
+ * fields have defaults; everything else that does not match request.ts is rejected with its place.
+ * `compileRequest` checks whether the numbers make sense together.
  */
 export function readResourceChoice(value: unknown, field = "resources"): ResourceChoice {
   const alternatives = listOf(value, field, limits.requestAlternativesMax);
@@ -56,7 +56,10 @@ function readTree(value: unknown, field: string, { depth, budget }: Where): Reso
     throw invalid(field, `is nested more than ${limits.requestDepthMax} deep`);
   }
   if (--budget.verticesLeft < 0) {
-    throw invalid(field, `a job may ask for at most ${limits.requestVerticesMax} kinds of things`);
+    throw invalid(
+      field,
+      `a job may request at most ${limits.requestVerticesMax} kinds of resources`,
+    );
   }
   const tree = recordOf(value, field, TREE_KEYS);
   const inside = { depth: depth + 1, budget };

@@ -1,32 +1,36 @@
 /**
- * What a job asks of a cluster: trees of resources. All trees of a set are wanted together: they are
- * summed, and nothing counts for two of them. Jobspecs of every dialect become this.
+ * The graph resources that a job requests: trees of types. A job needs all trees of a set together:
+ * they are summed, and no vertex counts for two of them. Jobspecs of every dialect are converted to
+ * this.
  */
 export interface ResourceRequest {
   /** As in the cluster's graph: core, node, gpu, memory, …; free text. */
   readonly type: string;
-  /** How many of it; of what is measured (memory) how much, in `unit`. */
+  /** The number of vertices; for measured types (memory) the amount, in `unit`. */
   readonly count: number;
-  /** undefined: pieces, or the unit that the graph itself uses. */
+  /** undefined: pieces, or the unit of the graph. */
   readonly unit: string | undefined;
   /**
-   * A slot: `count` copies of the subtree, anywhere, each wholly inside one vertex of its type (or,
-   * of type "slot", inside whatever holds it). Not a slot: `count` for each of what is above it.
+   * A slot: `count` copies of the subtree, anywhere, each inside one vertex of its type (or, of
+   * type "slot", inside its parent). Not a slot: `count` for each of its parent.
    */
   readonly isSlot: boolean;
-  /** The vertices found are used by nothing else, whole. */
+  /** The job has the found vertices, whole, to itself. */
   readonly isExclusive: boolean;
   /** For people. */
   readonly label: string | undefined;
-  /** Each must be met by every vertex that is counted here. */
+  /** Every vertex that is counted here must meet all of them. */
   readonly requires: readonly Requirement[];
   readonly with: readonly ResourceRequest[];
 }
 
-/** In order of preference: the first that can be met is taken. Of each, all trees are wanted. */
+/**
+ * In order of preference: the first alternative that fits is chosen. An alternative needs all of
+ * its trees.
+ */
 export type ResourceChoice = readonly (readonly ResourceRequest[])[];
 
-/** Met by a vertex that is linked to one vertex of `subsystem` on which all conditions hold. */
+/** A vertex meets it by a link to one vertex of `subsystem` on which all conditions hold. */
 export interface Requirement {
   readonly subsystem: string;
   readonly conditions: readonly Condition[];
@@ -35,9 +39,9 @@ export interface Requirement {
 /** A test of one metadata field of a subsystem's vertex. */
 export type Condition =
   | { readonly kind: "present"; readonly field: string }
-  /** Any of these, exactly; several are in order of preference. */
+  /** Exactly one of these; several are in order of preference. */
   | { readonly kind: "one-of"; readonly field: string; readonly values: readonly string[] }
-  /** Between versions, both included; at least one is given. */
+  /** Between two versions, inclusive; at least one of them is set. */
   | {
       readonly kind: "version";
       readonly field: string;

@@ -48,7 +48,7 @@ describe("versions", () => {
     test(`${one} equals ${other}`, () => expect(sign(one, other)).toBe(0));
   }
 
-  test("what has neither number nor word is no version", () => {
+  test("a text with neither a number nor a word is not a version", () => {
     for (const text of ["", "???", "-", "~", "1:"]) expect(parseVersion(text)).toBeUndefined();
   });
 
@@ -61,7 +61,7 @@ describe("versions", () => {
     .map(parseVersion)
     .filter((parsed) => parsed !== undefined);
 
-  test("the order is total: it has no circles, and the other way round is the other way round", () => {
+  test("the order is total: it has no cycles, and is antisymmetric", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, anyVersion, (a, b, c) => {
         expect(Math.sign(compareVersions(a, b)) + Math.sign(compareVersions(b, a))).toBe(0);
@@ -162,7 +162,7 @@ describe("conditions", () => {
     expect(on({ type: "compiler", version: "0.6" }, ...both)).toBe(false);
   });
 
-  test("are told in words", () => {
+  test("are described in words", () => {
     const conditions = [oneOf("a", "b"), range("1", "2"), present, number(">=", 4, "GiB")];
     expect(describeRequirement({ subsystem: "spack", conditions })).toBe(
       "spack type=a|b, version 1 to 2, gpu, size >= 4 GiB",

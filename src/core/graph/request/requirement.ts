@@ -4,11 +4,11 @@ import type { Scalar } from "../metadata.ts";
 import type { Condition, Requirement } from "./request.ts";
 import { isBetween, parseVersion, type Version } from "./version.ts";
 
-/** A subsystem's vertex, as conditions see it. */
+/** The scalars of a subsystem's vertex that conditions test. */
 export type Scalars = ReadonlyMap<string, Scalar>;
 export type Test = (vertex: Scalars) => boolean;
 
-/** Whether all conditions hold on one vertex; the cheap ones are asked first. */
+/** Whether all conditions hold on one vertex; tests the cheap ones first. */
 export function testOf({ conditions }: Requirement): Test {
   const tests = conditions
     .toSorted((one, other) => costs[one.kind] - costs[other.kind])
@@ -31,7 +31,7 @@ function conditionTest(condition: Condition): Test {
       };
     }
     case "version": {
-      // An end that cannot be read as a version admits nothing: a typo must not widen a range.
+      // A bound that is not a readable version admits nothing: a typo must not widen a range.
       const end = (text: string | undefined): Version | "unreadable" | undefined =>
         text === undefined
           ? undefined
@@ -52,7 +52,9 @@ function conditionTest(condition: Condition): Test {
   }
 }
 
-/** Not a constraint like "0.1 || 99", ">= 1" or "^1.2", of which only the numbers would be read. */
+/**
+ * Excludes constraints like "0.1 || 99", ">= 1" or "^1.2", of which only the numbers would be read.
+ */
 const isOneVersion = (text: string): boolean => !/[\s|<>^,*]/.test(text.trim());
 
 function holdsNumber(condition: Condition & { kind: "number" }, vertex: Scalars): boolean {

@@ -24,11 +24,11 @@ export interface Version {
 
 const SEMANTIC = /^(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;
 const BEFORE = /~|-(?=[A-Za-z])|(?<=\d[._-]?)(?:dev|alpha|beta|preview|pre|rc)(?![A-Za-z])/i;
-/** Longer texts are no versions, and would take long to take apart. */
+/** Longer texts are not versions, and would take long to parse. */
 const LENGTH_MAX = 256;
 const NEWEST = ["stable", "trunk", "head", "master", "main", "develop"];
 
-/** undefined: nothing in the text can be compared. */
+/** undefined: the text has nothing that can be compared. */
 export function parseVersion(text: string): Version | undefined {
   if (text.length > LENGTH_MAX) return undefined;
   const [, epoch = "0", rest = ""] = /^(?:(\d+):)?[v=]*(.*)$/s.exec(text.trim()) ?? [];
@@ -85,7 +85,10 @@ function compareTokens(one: string, other: string): number {
 const rankOf = (token: string): number =>
   token === "0" ? 0 : isNumber(token) ? 2 : NEWEST.includes(token) ? 3 : 1;
 
-/** As semantic versions have it: none is after any; numbers are before texts; the longer is later. */
+/**
+ * As in semantic versions: no pre-release is after any; numbers are before texts; the longer list
+ * is later.
+ */
 function compareBefore(
   one: readonly string[] | undefined,
   other: readonly string[] | undefined,
@@ -111,9 +114,8 @@ const compareDigits = (a: string, b: string): number => a.length - b.length || c
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Whether a version is between two others, both included. An upper end that is written shorter
- * includes all that begin with it: 0.7.5 is not above 0.7, as in spack and in constraints of
- * semantic versions.
+ * Whether a version is between two others, inclusive. A shorter upper bound includes all versions
+ * that begin with it: 0.7.5 is not above 0.7, as in spack and in constraints of semantic versions.
  */
 export function isBetween(
   version: Version,

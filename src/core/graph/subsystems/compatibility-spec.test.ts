@@ -39,7 +39,7 @@ describe("a compatibility artifact", () => {
     ],
   });
 
-  test("is one subsystem for each name, and holds for every node", () => {
+  test("is one subsystem per name, and holds for every node", () => {
     expect(subsystems.map(({ name }) => name)).toEqual(["mpi", "io.archspec"]);
     expect(fits(requireOne("mpi", "type", "mpi.implementation=own-mpi"))).toBe(true);
     expect(fits(requireOne("mpi", "type", "mpi.implementation=another"))).toBe(false);
@@ -47,7 +47,7 @@ describe("a compatibility artifact", () => {
     expect(fits(requireOne("io.archspec", "cores", "4"))).toBe(true);
   });
 
-  test("has all attributes of a name in one entry too: versions can be compared", () => {
+  test("has all attributes of a name in one entry too, so that versions can be compared", () => {
     expect([fits(version("4.1")), fits(version("4.2"))]).toEqual([true, false]);
   });
 

@@ -11,7 +11,7 @@ import { mustBe, quote } from "../vertex-table.ts";
 export const isCompatibilitySpec = (document: unknown): boolean =>
   isRecord(document) && document["kind"] === "CompatibilitySpec";
 
-/** A subsystem that a document names itself. */
+/** A subsystem whose document names it. */
 export interface NamedDraft {
   readonly name: string;
   readonly draft: SubsystemDraft;
@@ -25,9 +25,9 @@ export const parseCompatibilitySpec = (document: unknown, graph: Graph): readonl
 
 /**
  * Reads compspec's compatibility artifact as subsystems of a cluster, one for each name, whose
- * entries hold for every node. Each attribute is an entry of type "key=value", as the
- * subsystems that compspec makes have them; and all attributes of a name are the fields of one entry,
- * so that ranges of versions can be asked for.
+ * entries hold for every node. Each attribute is an entry of type "key=value", as in the subsystems
+ * that compspec makes; all attributes of a name are also the fields of one entry, so that requests
+ * can name ranges of versions.
  */
 export function readCompatibilitySpec(document: unknown): readonly NamedDraft[] {
   if (!isRecord(document)) throw invalid("document", mustBe("an object", document));
@@ -72,7 +72,7 @@ function readCompatibility(
   return { name, attributes: Object.fromEntries(own) };
 }
 
-/** Numbered as compspec does: the root is "os0", of the type of its name. */
+/** Numbered as by compspec: the root is "os0", and its type is the name. */
 function documentOf(name: string, attributes: Readonly<Record<string, Scalar>>): unknown {
   const { size: _size, unit: _unit, type: _type, ...fields } = attributes;
   const metadata = [

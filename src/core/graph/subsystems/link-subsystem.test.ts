@@ -7,7 +7,7 @@ import { readSubsystemDraft } from "./subsystem-draft.ts";
 const node = { name: "n", cores: 1, sockets: 1, numa: 1, memoryBytes: 0, gpus: 0 };
 const graph = clusterGraph("c", [node]);
 
-/** How often other work has its turn while so many packages are linked to one node. */
+/** How often other work gets a turn while so many packages are linked to one node. */
 function turnsOf(packages: number): number {
   const ids = Array.from({ length: packages }, (_, at) => `p${at}`);
   const nodes = Object.fromEntries(ids.map((id) => [id, { metadata: { type: "package" } }]));
@@ -18,7 +18,7 @@ function turnsOf(packages: number): number {
   return turns;
 }
 
-test("other work has its turn after each slice of vertices", () => {
+test("other work gets a turn after each slice of vertices", () => {
   expect(turnsOf(10)).toBe(0);
   expect(turnsOf(3 * limits.verticesPerSliceMax)).toBe(3);
 });

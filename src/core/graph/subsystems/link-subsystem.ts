@@ -7,7 +7,7 @@ import type { Subsystem, SubsystemVertex } from "./subsystem.ts";
 import type { DraftLinks, SubsystemDraft } from "./subsystem-draft.ts";
 import { metadataOf, quote } from "../vertex-table.ts";
 
-/** Looks the links of a draft up in the graph of its cluster. Yields between slices. */
+/** Resolves the links of a draft in the graph of its cluster. Yields between slices. */
 export function* linkSubsystem(
   name: string,
   draft: SubsystemDraft,
@@ -44,7 +44,7 @@ export function* relinkAll(
   return { from: subsystems, to: relinked };
 }
 
-/** Vertices are known by their ids. */
+/** Vertices keep their ids. */
 function* relinkSubsystem(
   subsystem: Subsystem,
   from: Graph,
@@ -64,7 +64,10 @@ function* relinkSubsystem(
   for (const { id } of vertices) {
     if (++looked % SLICE === 0) yield;
     if (vertexNumber(to, id) !== undefined) {
-      throw relinkRefusal(name, `both have a vertex ${quote(id)}`);
+      throw relinkRefusal(
+        name,
+        `the subsystem and the cluster's graph both have a vertex ${quote(id)}`,
+      );
     }
   }
   return { ...subsystem, links };
@@ -81,7 +84,7 @@ function* checkIds(ids: readonly string[], graph: Graph): Generator<undefined, v
     if (at % SLICE === SLICE - 1) yield;
     const id = ids[at] ?? "";
     if (vertexNumber(graph, id) === undefined) continue;
-    // A link that names it could mean either.
+    // A link to this id would be ambiguous.
     throw invalid(`graph.nodes.${id}`, "the cluster's graph has a vertex of the same id");
   }
 }
@@ -93,7 +96,7 @@ function* linkById(
   graph: Graph,
 ): Generator<undefined, Links> {
   const numbers = new Int32Array(outer.length);
-  // In the order of their first uses: the first that is unknown is the one to report.
+  // In the order of first use, so that the error names the first unknown id.
   for (let at = 0; at < outer.length; at++) {
     if (at % SLICE === SLICE - 1) yield;
     const use = firstUse[at] ?? 0;
@@ -123,7 +126,10 @@ function* linkById(
   return links;
 }
 
-/** Where nothing is called a node the roots stand for all that is inside them. */
+/**
+ * In a graph without a vertex of type node, the roots are linked, which covers all their
+ * descendants.
+ */
 function* linkAllNodes({ ids }: SubsystemDraft, graph: Graph): Generator<undefined, Links> {
   const all = ids.map((_, number) => number);
   const [nodes, roots]: [Links, Links] = [new Map(), new Map()];
@@ -140,7 +146,7 @@ function* linkAllNodes({ ids }: SubsystemDraft, graph: Graph): Generator<undefin
 
 function* verticesOf(draft: SubsystemDraft): Generator<undefined, readonly SubsystemVertex[]> {
   const { ids, labels, kindOf, extras } = draft;
-  // Vertices that say the same share what says so.
+  // Vertices with equal metadata share one object.
   const known = new Map<number, Map<string, Pick<SubsystemVertex, "metadata" | "scalars">>>();
   const vertices: SubsystemVertex[] = [];
   for (let at = 0; at < ids.length; at++) {

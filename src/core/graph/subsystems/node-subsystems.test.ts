@@ -88,7 +88,7 @@ test("equal entries are one vertex, linked to each node that has them", () => {
   expect(subsystems.map(({ name }) => name)).toEqual(["arch", "cpu", "mpi", "os", "spack"]);
 });
 
-test("documents of graph and subsystems are read back as the same, in any order of nodes", () => {
+test("documents of graph and subsystems round trip, in any order of nodes", () => {
   const again = parseGraph(toJgf(clusterGraph("east", [w2, w1])));
   expect(toJgf(again)).toEqual(toJgf(graph));
   for (const [at, subsystem] of subsystemsOf("east", [w2, w1], again).entries()) {
@@ -101,7 +101,7 @@ test("documents of graph and subsystems are read back as the same, in any order 
   }
 });
 
-test("entries that are called alike and differ keep ids of their own", () => {
+test("different entries of one name keep ids of their own", () => {
   const node = machine("n", {
     compiler: [
       { name: "gcc", version: "12.2.0", path: "/usr/bin/gcc" },

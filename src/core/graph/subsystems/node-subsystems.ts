@@ -10,9 +10,9 @@ export interface NodeSoftware {
 }
 
 /**
- * What nodes have beside their graph, as subsystems of their cluster's: `graph` is the one that
- * `clusterGraph` makes of the same nodes. Entries that are the same on several nodes are one vertex,
- * so that a thousand equal machines take as much as one. By name, in order.
+ * The facts of nodes beyond their graph, as subsystems of their cluster; `graph` is the one that
+ * `clusterGraph` makes of the same nodes. Equal entries of several nodes are one vertex, so that a
+ * thousand equal machines take the space of one. Sorted by name.
  */
 export function subsystemsOf(
   cluster: string,
@@ -35,12 +35,12 @@ export function subsystemsOf(
     .map((draft) => draft.toSubsystem());
 }
 
-/** Collects one subsystem's entries and who has them. */
+/** Collects the entries of one subsystem and the nodes that have them. */
 class Draft {
   readonly name: string;
   readonly #metadataByText = new Map<string, Readonly<Record<string, Scalar>>>();
   readonly #textsByVertex = new Map<number, readonly string[]>();
-  /** Equal nodes hold the same lists: each is written out once. */
+  /** Equal nodes share their lists: each is rendered once. */
   readonly #textsByEntries = new Map<readonly FactEntry[], readonly string[]>();
 
   constructor(name: string) {
@@ -90,7 +90,7 @@ class Draft {
   }
 }
 
-/** As documents for other schedulers have it: what asks for `type` finds what `name` says. */
+/** As in documents for other schedulers: a request for `type` finds the entry by its `name`. */
 function typeOf(entry: FactEntry, subsystem: string): string {
   const { type, name } = entry;
   if (typeof type === "string") return type;
@@ -101,13 +101,13 @@ function typeOf(entry: FactEntry, subsystem: string): string {
 
 const ID_LENGTH_MAX = 400;
 
-/** "spack/ior@3.3.0": ids never begin with a slash, as all in a cluster's graph do. */
+/** "spack/ior@3.3.0": ids never begin with a slash, as all ids of a cluster's graph do. */
 function idOf(subsystem: string, { type, version }: Readonly<Record<string, Scalar>>): string {
   const of = version === undefined ? "" : `@${version}`;
   return `${subsystem}/${type}${of}`.slice(0, ID_LENGTH_MAX);
 }
 
-/** The second of those that are called alike is "…#2". */
+/** The second id of one name gets "#2". */
 function uniqueIds(names: readonly string[]): readonly string[] {
   const taken = new Set<string>();
   return names.map((name) => {

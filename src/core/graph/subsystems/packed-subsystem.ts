@@ -3,7 +3,7 @@ import { shareTexts, SLICE, splitTexts } from "../joined-texts.ts";
 import type { EdgeRefusal, SubsystemDraft } from "./subsystem-draft.ts";
 import type { Kind } from "../vertex-table.ts";
 
-/** A draft as it crosses between threads: columns and few objects. */
+/** A draft in the form that passes between threads: columns and few objects. */
 export interface PackedSubsystem {
   readonly ids: JoinedTexts;
   readonly types: SharedTexts;
@@ -41,7 +41,7 @@ export const packSubsystem = (draft: SubsystemDraft): PackedSubsystem => ({
       : { ...draft.links, outer: joinTexts(draft.links.outer) },
 });
 
-/** The draft again, in slices. */
+/** Unpacks the draft in slices. */
 export function* adoptSubsystem(packed: PackedSubsystem): Generator<undefined, SubsystemDraft> {
   const { kindOf, labelled, inner, links, sizes } = packed;
   const ids = yield* splitTexts(packed.ids);
@@ -70,12 +70,12 @@ function* spread({ texts, textOf }: SharedTexts): Generator<undefined, (string |
   for (let at = 0; at < textOf.length; at++) {
     if (at % (5 * SLICE) === 5 * SLICE - 1) yield;
     const text = textOf[at] ?? -1;
-    all.push(text < 0 ? undefined : once[text]); // [-1] would be looked up by its text
+    all.push(text < 0 ? undefined : once[text]); // [-1] would be a lookup by the key "-1"
   }
   return all;
 }
 
-/** What need not be copied when it goes to another thread. */
+/** The buffers to transfer, rather than copy, to another thread. */
 export const transferOfSubsystem = (packed: PackedSubsystem): ArrayBuffer[] => [
   ...buffersOf(packed.ids, packed.labels, packed.types.texts, packed.units.texts),
   ...buffersOf(packed.extras.texts),

@@ -6,7 +6,7 @@ import {
 import { checkSubsystemName } from "./subsystem.ts";
 import { readSubsystemDraft, type SubsystemDraft } from "./subsystem-draft.ts";
 
-/** A document of a subsystem, or of several with names of their own, that was read already. */
+/** A document of a subsystem, or of several with names of their own, that is parsed already. */
 export class ReadSubsystems {
   readonly #drafts: readonly (SubsystemDraft | NamedDraft)[];
 
@@ -14,7 +14,7 @@ export class ReadSubsystems {
     this.#drafts = drafts;
   }
 
-  /** `name` is for one that has none of its own. */
+  /** `name` is for a subsystem whose document does not name it. */
   named(name: string): readonly NamedDraft[] {
     return this.#drafts.map((each) => {
       if ("draft" in each) return each;
@@ -24,7 +24,7 @@ export class ReadSubsystems {
   }
 }
 
-/** compspec's artifact describes several at once, each under a name of its own. */
+/** compspec's artifact describes several subsystems at once, each with its name. */
 export const draftsOf = (document: unknown): readonly (SubsystemDraft | NamedDraft)[] =>
   isCompatibilitySpec(document) ? readCompatibilitySpec(document) : [readSubsystemDraft(document)];
 

@@ -5,19 +5,19 @@ import { type Edge, graphOf, readEdge } from "../jgf.ts";
 import { type Kind, quote, readVertices } from "../vertex-table.ts";
 
 /**
- * What the document of a subsystem says by itself, before its links are looked up in the graph of a
- * cluster: other threads read documents, and do not have that graph. Vertices stand by id.
+ * The content of a subsystem's document before its links are resolved in the graph of a cluster:
+ * other threads parse documents, and do not have that graph. Vertices are sorted by id.
  */
 export interface SubsystemDraft {
   readonly ids: readonly string[];
   readonly kinds: readonly Kind[];
   readonly kindOf: Int32Array;
-  /** Only those that are not the id. */
+  /** Only labels that differ from the id. */
   readonly labels: ReadonlyMap<number, string>;
-  /** The metadata beside type, size and unit as canonical JSON. */
+  /** Metadata other than type, size and unit, as canonical JSON. */
   readonly extras: readonly (string | undefined)[];
   readonly links: DraftLinks;
-  /** From, to, from, to …: links between its own vertices, in order. */
+  /** From, to, from, to …: sorted edges between its own vertices. */
   readonly inner: Int32Array;
 }
 
@@ -28,11 +28,14 @@ export type DraftLinks =
       readonly kind: "by-id";
       /** Ids that are not its own, each once. */
       readonly outer: readonly string[];
-      /** Where each was named first: twice the number of the edge, plus one for its target. */
+      /** The first use of each: twice the number of the edge, plus one for the edge's target. */
       readonly firstUse: Int32Array;
-      /** Number of an outer id, number of an own vertex, and so on; in order, each pair once. */
+      /** Number of an outer id, number of an own vertex, and so on; sorted, each pair once. */
       readonly pairs: Int32Array;
-      /** What is wrong with an edge. An outer id of this or an earlier edge that is unknown goes first. */
+      /**
+       * The problem of an edge. An unknown outer id of this edge or an earlier one is reported
+       * first.
+       */
       readonly refusal: EdgeRefusal | undefined;
     };
 
@@ -61,11 +64,11 @@ export function readSubsystemDraft(document: unknown): SubsystemDraft {
 }
 
 /**
- * "contains" from the cluster's graph into the subsystem is a link. "in" is written beside it by
- * custom and is not a link of its own; the templates that are in circulation get its end wrong
- * ("5" contains x, x is in "6"), so it is only asked to name vertices that exist. For the same
- * reason a "contains" between two vertices of the cluster's graph is ignored: it can only repeat, or
- * mistake, what that graph says itself, and changes nothing in it.
+ * "contains" from the cluster's graph into the subsystem is a link. "in" is its customary reverse
+ * and not a link of its own; published templates get its end wrong ("5" contains x, x is in "6"),
+ * so its ends only have to exist. For the same reason the reader ignores a "contains" between two
+ * vertices of the cluster's graph: it can only repeat or contradict that graph, and changes nothing
+ * in it.
  */
 class EdgeReader {
   readonly #numberOf: ReadonlyMap<string, number>;
@@ -138,7 +141,7 @@ class EdgeReader {
   }
 }
 
-/** More than there are vertices or ids; both numbers of a pair fit one. */
+/** Larger than any number of vertices or ids, and the product of two fits a safe integer. */
 const PAIR = 2 ** 24;
 
 function toPairs(joined: readonly number[]): Int32Array {

@@ -23,19 +23,19 @@ const edge = (source: string, target: string, relation = "contains") => ({
 });
 
 describe("a subsystem", () => {
-  test("links vertices of the graph to its own, once each", () => {
+  test("links vertices of the graph to its own, each pair once", () => {
     const edges = [edge("2", "io1"), edge("io1", "2", "in"), edge("2", "io2"), edge("2", "io1")];
     const { links, vertices } = parseSubsystem("io", io([...edges, edge("io0", "io1")]), graph);
     expect([...links].map(([vertex, own]) => [graph.ids[vertex], own])).toEqual([["2", [1, 2]]]);
     expect(vertices.map(({ id }) => id)).toEqual(["io0", "io1", "io2"]);
   });
 
-  test("may say where a link goes back to wrongly, as published templates do", () => {
+  test("may have a wrong reverse edge, as published templates do", () => {
     const { links } = parseSubsystem("io", io([edge("5", "io1"), edge("io1", "6", "in")]), graph);
     expect([...links.keys()].map((vertex) => graph.ids[vertex])).toEqual(["5"]);
   });
 
-  test("may link two vertices of the cluster, which means nothing", () => {
+  test("may link two vertices of the cluster, which has no effect", () => {
     const { links, inner } = parseSubsystem("io", io([edge("5", "6")]), graph);
     expect([links.size, inner.length]).toEqual([0, 0]);
   });
@@ -49,7 +49,7 @@ describe("a subsystem", () => {
     ]);
   });
 
-  test("nested metadata is found by its path, and a name written out wins", () => {
+  test("nested metadata is found by its path, and a literal name wins", () => {
     const metadata = {
       attributes: { software: "python", name: "inner" },
       "attributes.name": "outer",
@@ -88,7 +88,7 @@ describe("a subsystem", () => {
     });
   }
 
-  test("is the same in any order, and written back the same", () => {
+  test("is the same in any order, and round trips", () => {
     const ids = fc.constantFrom("2", "5", "6", "io0", "io1", "io2");
     const anyEdges = fc.array(
       fc.tuple(ids, ids).filter(([a, b]) => a !== b && (!a.startsWith("io") || b.startsWith("io"))),
@@ -107,7 +107,7 @@ describe("a subsystem", () => {
     );
   });
 
-  test("a damaged document is refused as invalid or read, never anything else", () => {
+  test("a damaged document is rejected as invalid or read; no other error", () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), fc.anything(), (nodes, edges, metadata) => {
         const document = {

@@ -12,15 +12,16 @@ import { TextSlices } from "../text-slices.ts";
 import { quote } from "../vertex-table.ts";
 
 /**
- * What a cluster has beside its containment graph: software, file systems, operating systems. A
- * graph of its own whose vertices are linked to vertices of the cluster's. Vertices stand by id.
+ * Resources of a cluster beside its containment graph: software, file systems, operating systems. A
+ * graph of its own whose vertices are linked to vertices of the cluster's graph. Vertices are
+ * sorted by id.
  */
 export interface Subsystem {
   readonly name: string;
   readonly vertices: readonly SubsystemVertex[];
-  /** Which of `vertices` are linked to a vertex of the cluster's graph, in order. */
+  /** The indexes in `vertices` that are linked to a vertex of the cluster's graph, sorted. */
   readonly links: ReadonlyMap<number, readonly number[]>;
-  /** Links between its own vertices: kept, never searched. */
+  /** Edges between its own vertices: stored, never searched. */
   readonly inner: readonly (readonly [number, number])[];
 }
 
@@ -31,7 +32,7 @@ export interface SubsystemVertex {
   readonly scalars: Scalars;
 }
 
-/** The name of the containment graph itself, where clients speak of it as a subsystem. */
+/** The name of the containment graph itself, in APIs that treat it as a subsystem. */
 export const DOMINANT = "cluster";
 
 export const SUBSYSTEM_NAME_RULE = {
@@ -42,7 +43,8 @@ export const SUBSYSTEM_NAME_RULE = {
 
 export function checkSubsystemName(name: string): void {
   checkText(name, "subsystem", limits.nameLengthMax);
-  if (!isKey(name)) throw invalid("subsystem", `${quote(name)} is no name of a subsystem`);
+  if (!isKey(name))
+    throw invalid("subsystem", `${quote(name)} is not a name of a subsystem, like software`);
   if (name === DOMINANT) throw invalid("subsystem", `"${name}" is the graph of the cluster itself`);
 }
 
@@ -52,7 +54,9 @@ export function parseSubsystem(name: string, document: unknown, graph: Graph): S
   return runToEnd(linkSubsystem(name, readSubsystemDraft(document), graph));
 }
 
-/** The canonical document: `parseSubsystem` with the same graph reads it back as the same. */
+/**
+ * The canonical document: `parseSubsystem` with the same graph reads it back as the same subsystem.
+ */
 export function toSubsystemJgf({ vertices, links, inner }: Subsystem, graph: Graph): JgfDocument {
   const id = (number: number): string => vertices[number]?.id ?? "";
   const edges: Edge[] = [];

@@ -3,7 +3,7 @@ import type { Branch, Document } from "./documents.ts";
 
 const LEVELS = ["cluster", "rack", "node", "socket", "core"] as const;
 
-/** Small trees as clusters are, with sizes, units and now and then something out of place. */
+/** Small trees that resemble clusters, with sizes, units and sometimes a vertex out of place. */
 export const anyBranch: fc.Arbitrary<Branch> = branchAt(0);
 
 function branchAt(level: number): fc.Arbitrary<Branch> {

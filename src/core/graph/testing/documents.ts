@@ -16,7 +16,7 @@ export interface Document {
   };
 }
 
-/** Vertices by id and type, and who contains whom. */
+/** Vertices by id and type, and their containment. */
 export function aDocument(
   types: Readonly<Record<string, string>>,
   edges: readonly (readonly [string, string])[] = [],

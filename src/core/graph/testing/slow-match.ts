@@ -3,8 +3,8 @@ import type { Requirement, ResourceRequest } from "../request/request.ts";
 import type { Subsystem } from "../subsystems/subsystem.ts";
 
 /**
- * The obvious way to match: every piece is tried on every vertex. Knows "one-of" conditions and
- * whole numbers without units only. Shares nothing with the real one, so that the two can disagree.
+ * A brute-force match: tries every piece on every vertex. Supports only "one-of" conditions and
+ * whole numbers without units. Shares no code with the real matcher, so that the two can disagree.
  */
 export interface World {
   readonly graph: Graph;
@@ -168,7 +168,7 @@ export function slowFits(world: World, trees: readonly ResourceRequest[]): boole
   );
 }
 
-/** How often one slot fits, alone. */
+/** How many copies of one slot fit, alone. */
 export function slowSlots(world: World, slot: ResourceRequest): number {
   let count = 0;
   while (slowFits(world, [{ ...slot, count: count + 1 }])) count += 1;

@@ -12,13 +12,17 @@ import {
 } from "./plan-lines.ts";
 import { groupShapeOf, type StepShape, stepShapeOf } from "../write/to-steps.ts";
 
-/** A flux submit for each task, a flux batch for each group, whose script submits what is in it. */
+/**
+ * One flux submit for each task, and one flux batch for each group, whose script submits the tasks
+ * of the group.
+ */
 export const planFlux = (jobspec: Jobspec): readonly PlanStep[] =>
   planItems(jobspec, jobspec.items, []);
 
 /**
- * Tasks and groups beside each other. What something inside a group waits for outside of it, the
- * whole group waits for: in its own Flux instance the ids of others mean nothing.
+ * Sibling tasks and groups. A dependency of an item inside a group on one outside becomes a
+ * dependency of the whole group: job ids of the outer Flux instance are unknown in its own
+ * instance.
  */
 function planItems(
   jobspec: Jobspec,
@@ -56,7 +60,7 @@ function planItems(
 
 const isLocal = (item: JobspecItem): boolean => item.kind === "task" && item.isLocal;
 
-/** A task with replicas is several jobs: all of their ids are in the variable. */
+/** A task with replicas is several jobs: the variable holds all of their ids. */
 export function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   const variable = `$${variables.get(item.path) ?? ""}`;
   const quoted = `"${variable}"`;
@@ -80,7 +84,7 @@ export function submitLine(
   const line = (copies: readonly string[]): string =>
     `flux submit ${[...common, ...copies, ...flags].join(" ")} ${joinShell(argv)}`;
   if (task.replicas === 1) return line([]);
-  // With --cc Flux takes what is between braces, anywhere, for something to fill in.
+  // With --cc Flux expands text between braces, anywhere.
   const hasBraces = /[{}]/.test(
     [task.path, ...argv, ...Object.values(attributes.environment)].join(" "),
   );
@@ -89,7 +93,7 @@ export function submitLine(
   return `i=0 && while [ "$i" -lt ${task.replicas} ]; do ${each} || exit; i=$((i + 1)); done`;
 }
 
-/** Of a job, or of the slots of an instance in which jobs run. */
+/** For a job, or for the slots of an instance in which jobs run. */
 const shapeFlags = (shape: StepShape, each: "task" | "slot"): readonly string[] => [
   ...(shape.nodes === undefined ? [] : [`--nodes=${shape.nodes}`]),
   `--n${each}s=${shape.processes}`,
@@ -101,7 +105,7 @@ const shapeFlags = (shape: StepShape, each: "task" | "slot"): readonly string[] 
 const attributeFlags = ({ durationMs, cwd, environment }: Attributes): readonly string[] => [
   ...(durationMs === undefined || durationMs === 0 ? [] : [`--time-limit=${durationMs / 1_000}s`]),
   ...(cwd === undefined ? [] : [`--cwd=${quoteShell(cwd)}`]),
-  // Flux puts in the values of variables that begin with a dollar; two of them are one.
+  // Flux expands variables that begin with a dollar sign; two dollar signs are a literal one.
   ...variablesOf(environment).map((each) => `--env=${quoteShell(each.replaceAll("$", "$$$$"))}`),
 ];
 
@@ -120,13 +124,13 @@ function batchLine(
     ...(around.length > 1 ? ["--flags=waitable"] : []),
   ];
   const lines = planItems(jobspec, group.items, around).map(({ line }) => line);
-  // Ends when all have ended, and badly if one of them did.
+  // Ends when all jobs have ended, and fails if one of them failed.
   const script = ["#!/bin/sh", "set -e", ...lines, "flux job wait --all"].join("\n");
   const end = delimiterFor(script);
   return `flux batch ${flags.join(" ")} <<'${end}'\n${script}\n${end}\n`;
 }
 
-/** A line that is not in the script. */
+/** A line that does not occur in the script. */
 function delimiterFor(script: string): string {
   const lines = new Set(script.split("\n"));
   let delimiter = "END";

@@ -5,35 +5,33 @@ import { shapeOf } from "../shape.ts";
 import { stepShapeOf } from "../write/to-steps.ts";
 import { argvOf, plainWork } from "../write/work-script.ts";
 
-/** One thing that a plan does. */
+/** One step of a plan. */
 export interface PlanStep {
   /** The path of the task or group. */
   readonly name: string;
-  /** Paths of what must have succeeded before. */
+  /** The paths of items that must succeed before. */
   readonly after: readonly string[];
-  /** What the line does not say, for people. */
+  /** For people: requests that the line leaves out. */
   readonly notes: readonly string[];
-  /** For a POSIX shell; it may have several lines. */
+  /** For a POSIX shell; it may span several lines. */
   readonly line: string;
 }
 
-/** What a task runs as one command, or a refusal. */
+/** The work of a task as one command. Throws when one command cannot do it. */
 export function argvOfTask(task: JobspecTask): readonly string[] {
   const work = plainWork(task.work);
   if (work.kind !== "impossible") return argvOf(work);
   throw new AppError("invalid_argument", `${task.path}: ${work.reason}`);
 }
 
-/** What the command lines of other schedulers leave out of what was asked for. */
+/** The requests that command lines of other schedulers leave out. */
 export function notesOf({ resources }: Pick<JobspecItem, "resources">): readonly string[] {
   const subsystems = new Set(resources.flat().flatMap(subsystemsIn));
   const others = Object.keys(shapeOf(resources[0] ?? []).perSlot.others);
   return [
     ...(resources.length > 1 ? [`the first of ${resources.length} alternatives`] : []),
-    ...(subsystems.size > 0
-      ? [`what is required of ${[...subsystems].join(", ")} is not said`]
-      : []),
-    ...(others.length > 0 ? [`${others.join(", ")} is not said`] : []),
+    ...(subsystems.size > 0 ? [`requirements on ${[...subsystems].join(", ")} are left out`] : []),
+    ...(others.length > 0 ? [`${others.join(", ")} left out`] : []),
   ];
 }
 
@@ -44,19 +42,19 @@ const subsystemsIn = (tree: Tree): readonly string[] => [
   ...tree.with.flatMap(subsystemsIn),
 ];
 
-/** The command itself, run here: in its directory, with its variables, for its time. */
+/** The command itself, run here: in its directory, with its environment and its time limit. */
 export function localLine(task: JobspecTask, attributes: Attributes): string {
   const { durationMs, cwd, environment } = attributes;
   const variables = variablesOf(environment);
   const limit = durationMs === undefined || durationMs === 0 ? [] : [`${durationMs / 1_000}`];
   const argv = argvOfTask(task);
   const line = commandLine(limit.length === 0 ? argv : ["timeout", ...limit, ...argv], variables);
-  // Files are written where the task runs.
+  // Files are written to the directory in which the task runs.
   const isHere = cwd === undefined && task.work.scripts.length === 0;
   const enter = isHere ? "" : `cd ${cwd === undefined ? '"$(mktemp -d)"' : quoteShell(cwd)} && `;
   const copies = task.replicas * stepShapeOf(task).processes;
   if (copies === 1) return enter === "" ? line : `(${enter}${line})`;
-  // As in an array of Busbar, each copy can know which one it is.
+  // Each copy knows its index, as in an array of Busbar.
   const each = `BUSBAR_ARRAY_INDEX=$i ${line} || exit`;
   return `(${enter}i=0 && while [ "$i" -lt ${copies} ]; do ${each}; i=$((i + 1)); done)`;
 }
@@ -64,7 +62,7 @@ export function localLine(task: JobspecTask, attributes: Attributes): string {
 export const variablesOf = (environment: Attributes["environment"]): readonly string[] =>
   Object.entries(environment).map(([name, value]) => `${name}=${value}`);
 
-/** A variable of the shell for each name: job_train_fit. */
+/** A shell variable for each path: job_train_fit. */
 export function variableNames(paths: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set<string>();
   return new Map(

@@ -13,8 +13,8 @@ import { slurmShapeFlags, slurmTime } from "./slurm-flags.ts";
 import { stepShapeOf } from "../write/to-steps.ts";
 
 /**
- * One sbatch for each task. Slurm has no jobs inside of jobs, so that groups are taken apart into
- * tasks that wait for each other.
+ * One sbatch for each task. Slurm has no jobs inside jobs, so groups become tasks with
+ * dependencies.
  */
 export function planSlurm(jobspec: Jobspec): readonly PlanStep[] {
   const tasks = flattenTasks(jobspec);
@@ -22,7 +22,7 @@ export function planSlurm(jobspec: Jobspec): readonly PlanStep[] {
   const local = new Set(tasks.filter(({ task }) => task.isLocal).map(({ task }) => task.path));
   return tasks.map((flat) => {
     const { task, attributes, dependsOn } = flat;
-    // Local ones have ended before the next line is reached.
+    // Local tasks have ended before the shell reaches the next line.
     const ids = dependsOn
       .filter((path) => !local.has(path))
       .map((path) => `:"$${variables.get(path) ?? ""}"`);
@@ -34,7 +34,7 @@ export function planSlurm(jobspec: Jobspec): readonly PlanStep[] {
   });
 }
 
-/** Otherwise it would wait forever for what has failed. */
+/** Otherwise the job would wait forever for one that has failed. */
 const ON_FAILURE = "--kill-on-invalid-dep=yes";
 
 const waitLine = (after: readonly string[]): string => `srun --ntasks=1 ${after.join(" ")} true`;
@@ -50,7 +50,7 @@ function submitLine({ task, attributes }: FlatTask, after: readonly string[]): s
     ...(task.replicas === 1 ? [] : [`--array=0-${task.replicas - 1}`]),
     ...after,
   ];
-  // Handed on as they are: a list in --export could not hold a comma.
+  // Passed through the environment: a list in --export could not contain a comma.
   const variables = variablesOf(environment);
   const env = variables.length === 0 ? "" : `${joinShell(["env", ...variables])} `;
   const command = commandLine(argvOfTask(task));

@@ -9,8 +9,9 @@ export const planTargets = ["process", "flux", "slurm"] as const;
 export type PlanTarget = (typeof planTargets)[number];
 
 /**
- * What would run, in order, as lines for a POSIX shell. Together the lines are a script that does
- * it: by running the commands here, or by submitting them. Throws AppError for what cannot be said.
+ * The steps of a jobspec in order, as lines for a POSIX shell. Together the lines are a script that
+ * runs the commands here, or submits them. Throws AppError for steps that the target cannot
+ * express.
  */
 export function plan(jobspec: Jobspec, target: PlanTarget): readonly PlanStep[] {
   switch (target) {

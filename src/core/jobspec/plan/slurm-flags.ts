@@ -1,6 +1,6 @@
 import type { StepShape } from "../write/to-steps.ts";
 
-/** A shape in words of sbatch. */
+/** A shape as flags of sbatch. */
 export function slurmShapeFlags(shape: StepShape): readonly string[] {
   const { nodes, processes, coresPerProcess, gpusPerProcess, memoryBytesPerProcess } = shape;
   return [

@@ -10,8 +10,8 @@ import type {
 import type { Place } from "./reader.ts";
 
 /**
- * What every dialect is read into: shapes are right, but names are as written. `resolve` looks them
- * up, puts groups where they are placed and makes a Jobspec of it.
+ * Every dialect is read into a draft: its structure is valid, but names are as written. `resolve`
+ * looks names up, puts groups where they are placed and makes a Jobspec of it.
  */
 export interface Draft {
   readonly dialect: Dialect;
@@ -20,13 +20,13 @@ export interface Draft {
   readonly attributes: Attributes;
   readonly resources: ReadonlyMap<string, NamedResource>;
   readonly requires: ReadonlyMap<string, readonly Requirement[]>;
-  /** The set that holds for everything in the document. */
+  /** The set that applies to the whole document. */
   readonly requiredByAll: string | undefined;
   readonly tasks: readonly (DraftTask | GroupPlacing)[];
   readonly groups: readonly DraftGroup[];
 }
 
-/** Names, and where they are written. */
+/** Names, with their place in the document. */
 export interface Reference {
   readonly place: Place;
   readonly choice: NameChoice;

@@ -98,7 +98,7 @@ describe("flux V1", () => {
 describe("experimental", () => {
   const jobspec = parseJobspec(EXPERIMENTAL);
   const task = jobspec.items[0] as JobspecTask;
-  test("brings its scripts and steps", () => {
+  test("has scripts and steps", () => {
     expect(jobspec.dialect).toBe("experimental");
     expect(jobspec.attributes.extras).toEqual({ parameter: { frames: 7 } });
     expect(task.processes).toEqual({ kind: "total", count: 3 });
@@ -119,14 +119,14 @@ describe("experimental", () => {
     });
   });
 
-  test("what the task requires is asked of the top of its slot, by priority, as written", () => {
+  test("requirements of the task apply to the top of its slot, by priority, as written", () => {
     const wanted = [oneOf("io", "storage", "shm", "disk"), oneOf("os", "os.release", "22.10")];
     expect(jobspec.requires.get("task-requires")).toEqual(wanted);
     expect(task.resources[0]?.[0]?.requires).toEqual([]);
     expect(task.resources[0]?.[0]?.with[0]?.requires).toEqual(wanted);
   });
 
-  test("a script alone is what is run", () => {
+  test("a script alone is the command", () => {
     const text =
       "version: 1\nresources: [{type: core, count: 1}]\ntask: {scripts: [{name: a, content: hi}]}";
     expect((parseJobspec(text).items[0] as JobspecTask).work).toEqual({
@@ -158,7 +158,7 @@ describe("draft 2", () => {
     ]);
   });
 
-  test("requirements hold for all, unless a task says otherwise", () => {
+  test("requirements apply to all, unless a task overrides them", () => {
     const [compile, check] = group.items;
     const arm = oneOf("io.archspec", "cpu.target", "arm64");
     expect(compile?.resources[0]?.[0]?.requires).toEqual([
@@ -171,7 +171,7 @@ describe("draft 2", () => {
     ]);
   });
 
-  test("a line is taken apart as a shell would", () => {
+  test("a command line is split as a shell would", () => {
     const compile = group.items[0] as JobspecTask;
     expect(compile.work.run).toEqual({ kind: "command", argv: ["make", "-j4", "all of it"] });
   });
@@ -179,7 +179,7 @@ describe("draft 2", () => {
 
 describe("nextgen", () => {
   const jobspec = parseJobspec(NEXTGEN);
-  test("groups are where they are placed, else where they are written", () => {
+  test("groups run where they are placed, else where they are defined", () => {
     expect(jobspec.items.map(({ path }) => path)).toEqual(["fetch", "report", "train"]);
     const train = find(jobspec.items, "train") as TaskGroup;
     expect(train.items.map(({ path, kind }) => [kind, path])).toEqual([
@@ -189,13 +189,13 @@ describe("nextgen", () => {
     ]);
   });
 
-  test("dependencies are found beside, then outwards", () => {
+  test("dependencies are looked up among siblings, then outwards", () => {
     expect(find(jobspec.items, "train").dependsOn).toEqual(["fetch"]);
     expect(find(jobspec.items, "train/score").dependsOn).toEqual(["train/fit"]);
     expect(find(jobspec.items, "report").dependsOn).toEqual(["train"]);
   });
 
-  test("alternatives are by preference; requirements of group and task go to the nodes", () => {
+  test("alternatives are in order of preference; requirements of group and task go to the nodes", () => {
     const fit = find(jobspec.items, "train/fit");
     const version = {
       subsystem: "spack",
@@ -232,7 +232,7 @@ describe("nextgen", () => {
     ]);
   });
 
-  test("a task or group without resources has those of the group around it", () => {
+  test("a task or group without resources has those of its group", () => {
     const score = find(jobspec.items, "train/score/score-task-0");
     expect(score.asks).toBeUndefined();
     expect(score.resources[0]?.[0]).toMatchObject({ type: "node", count: 4 });
@@ -240,20 +240,20 @@ describe("nextgen", () => {
     expect(find(jobspec.items, "train/prepare")).toMatchObject({ isLocal: true });
   });
 
-  test("only what is marked is asked of a scheduler, or all", () => {
+  test("only marked resources are requested of a scheduler, or all when none is marked", () => {
     expect(scheduledResources(jobspec).map(({ count }) => count)).toEqual([4]);
     const plain = parseJobspec(NEXTGEN.replace("schedule: true", "schedule: false"));
     expect(scheduledResources(plain)).toHaveLength(3);
   });
 
-  test("JSON says the same", () => {
+  test("JSON has the same meaning", () => {
     const json = parseJobspec(JSON.stringify(parseYaml(NEXTGEN)));
     const paths = (items: readonly JobspecItem[]): unknown =>
       items.map((item) => [item.path, item.resources, item.kind === "group" && paths(item.items)]);
     expect(paths(json.items)).toEqual(paths(jobspec.items));
   });
 
-  test("programs in Go write attributes everywhere; where they say nothing they are nothing", () => {
+  test("empty attributes, which Go programs write everywhere, mean nothing", () => {
     const written = parseJobspec(
       `version: 1
 resources: {a: {type: rack, replicas: 1, attributes: {}, with: [{type: node, count: 2, attributes: {}}]}}
@@ -266,13 +266,13 @@ tasks: [{command: [x], resources: a, attributes: {}}]`,
     });
   });
 
-  test("a name is a name, also where YAML 1.1 would see a truth", () => {
+  test("a name stays a text, also where YAML 1.1 would read a boolean", () => {
     const text =
       "version: 1\nresources: {n: {type: node, count: 1}}\ntasks: [{name: y, command: [x], resources: n}]";
     expect(parseJobspec(text).items[0]).toMatchObject({ name: "y", asks: [["n"]] });
   });
 
-  test("what has no name gets one that is free", () => {
+  test("items without a name get a free one", () => {
     const text = `version: 1
 resources: {r: {type: node, count: 1}}
 tasks: [{command: [a], resources: r}, {name: task-0, command: [b], resources: r}]
@@ -284,7 +284,7 @@ groups: [{resources: r, tasks: [{command: [c]}]}]`;
     ]);
   });
 
-  test("an inner group may be placed by its own group, and names may hide those outside", () => {
+  test("an inner group may be placed by its own group, and names may shadow outer ones", () => {
     const text = `version: 1
 resources: {r: {type: node, count: 1}}
 tasks: [{name: x, command: [a], resources: r}]
@@ -299,7 +299,7 @@ groups:
   });
 });
 
-test("several mistakes are told at once, in the order of the document", () => {
+test("several problems are reported at once, in the order of the document", () => {
   const text = `version: 2
 resources:
   a: {type: node, count: 0}
@@ -326,7 +326,7 @@ tasks:
   ]);
 });
 
-test("no more problems are shown than anyone would read", () => {
+test("the number of problems shown is limited", () => {
   const text = `version: 1\nresources: {}\ntasks:\n${"- {}\n".repeat(1_000)}`;
   const checked = checkJobspec(text);
   expect(checked).toMatchObject({ kind: "invalid", count: 2_000 });
@@ -334,7 +334,7 @@ test("no more problems are shown than anyone would read", () => {
   expect(() => parseJobspec(text)).toThrow(/\nand 1980 more$/);
 });
 
-test("match together with min and max asks for both, and is written so", () => {
+test("match together with min and max requires both, and is written so", () => {
   const jobspec = parseJobspec(`version: 1
 resources:
   r: {type: node, count: 1, requires: [{name: spack, field: version, match: "0.6", min: "0.5", max: "0.7"}]}

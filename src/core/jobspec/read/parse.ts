@@ -4,20 +4,20 @@ import type { Jobspec } from "../model.ts";
 import { createProblems, type Problem, toError } from "./problems.ts";
 import { readExperimental, readFluxV1 } from "./read-flux.ts";
 import { readNextgen } from "./read-nextgen.ts";
-import { complain, descend, type Place, rootPlace } from "./reader.ts";
+import { reportProblem, descend, type Place, rootPlace } from "./reader.ts";
 import { resolve } from "../resolve.ts";
 
-/** A jobspec, or all that is wrong with it (`problems` are the first of `count`). */
+/** A jobspec, or its problems (`problems` are the first of `count`). */
 export type CheckedJobspec =
   | { readonly kind: "valid"; readonly jobspec: Jobspec }
   | { readonly kind: "invalid"; readonly problems: readonly Problem[]; readonly count: number };
 
 export interface JobspecTerms {
-  /** It may ask for resources alone, with nothing to run in them. */
+  /** Accept a document of resources alone, without tasks. */
   readonly mayLackTasks?: boolean;
 }
 
-/** Reads the text of a jobspec in any dialect, YAML or JSON, and checks all of it. Never throws. */
+/** Reads the text of a jobspec in any dialect, YAML or JSON, and validates it. Never throws. */
 export function checkJobspec(text: string, terms: JobspecTerms = {}): CheckedJobspec {
   const parsed = parseYamlTree(text, {
     charsMax: limits.jobspecCharsMax,
@@ -35,16 +35,16 @@ export function checkJobspec(text: string, terms: JobspecTerms = {}): CheckedJob
     : { kind: "invalid", problems: problems.list(), count: problems.count };
 }
 
-/** The same, throwing an AppError that tells everything that is wrong. */
+/** The same, but throws an AppError that lists the problems. */
 export function parseJobspec(text: string, terms: JobspecTerms = {}): Jobspec {
   const checked = checkJobspec(text, terms);
   if (checked.kind === "valid") return checked.jobspec;
   throw toError(checked.problems, checked.count);
 }
 
-/** The dialects share their version number, so that their shape has to tell them apart. */
+/** The dialects share their version number, so their structure has to distinguish them. */
 function read(place: Place, terms: JobspecTerms): Jobspec | undefined {
-  if (place.tree.kind !== "map") return complain(place, "must be a map of keys and values");
+  if (place.tree.kind !== "map") return reportProblem(place, "must be a map of keys and values");
   checkVersion(place);
   if (descend(place, "task") !== undefined) return resolve(readExperimental(place));
   const isFlux = descend(place, "resources")?.tree.kind === "list";
@@ -53,9 +53,12 @@ function read(place: Place, terms: JobspecTerms): Jobspec | undefined {
 
 function checkVersion(place: Place): void {
   const version = descend(place, "version");
-  if (version === undefined) complain(place, 'needs "version: 1"');
+  if (version === undefined) reportProblem(place, 'needs "version: 1"');
   else if (version.tree.kind !== "scalar" || version.tree.value !== 1) {
     const written = version.tree.kind === "scalar" ? version.tree.value : undefined;
-    complain(version, `must be 1, not ${written === undefined ? "that" : JSON.stringify(written)}`);
+    reportProblem(
+      version,
+      `must be 1, not ${written === undefined ? "that" : JSON.stringify(written)}`,
+    );
   }
 }

@@ -13,7 +13,7 @@ resources:
 describe("a problem has its line, column and path, and says what would be right", () => {
   const cases = readCases(new URL("problems.cases.txt", import.meta.url));
 
-  test("all cases are read", () => expect(cases).toHaveLength(89));
+  test("the test reads all cases", () => expect(cases).toHaveLength(89));
 
   for (const { name, input, output } of cases) {
     test(name, () => {

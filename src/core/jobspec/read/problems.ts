@@ -1,7 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Position } from "../../../lib/yaml/yaml-tree.ts";
 
-/** One thing that is wrong with a jobspec. */
+/** One problem of a jobspec. */
 export interface Problem {
   readonly at: Position;
   /** "tasks[1].resources"; empty for the document itself. */
@@ -9,10 +9,10 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Collects what is wrong, so that a document need not be sent once for every mistake in it. */
+/** Collects problems, so that one request reports all mistakes of a document. */
 export interface Problems {
   add(at: Position, field: string, message: string): void;
-  /** In the order of the document, at most as many as are worth reading. */
+  /** In the order of the document, and at most as many as are worth reading. */
   list(): readonly Problem[];
   readonly count: number;
 }
@@ -23,7 +23,7 @@ export function createProblems(shownMax: number): Problems {
   return {
     add(at, field, message) {
       count += 1;
-      // Those of one pass are in order already: the first are kept, whatever comes later.
+      // The problems of one pass are in order already: keep the first ones.
       if (all.length < shownMax * 10) all.push({ at, field, message });
     },
     list: () => [...all].sort((a, b) => compare(a.at, b.at)).slice(0, shownMax),
@@ -41,7 +41,7 @@ export function describeProblem({ at, field, message }: Problem): string {
   return where + (field === "" ? message : `${field}: ${message}`);
 }
 
-/** One line for each; `field` is that of the first. */
+/** One line for each; `field` is that of the first problem. */
 export function toError(problems: readonly Problem[], count: number): AppError {
   const [first] = problems;
   const more = count > problems.length ? [`and ${count - problems.length} more`] : [];

@@ -3,7 +3,7 @@ import { parseDurationMs } from "../../../lib/units.ts";
 import { limits } from "../../../limits.ts";
 import { type Attributes, NO_ATTRIBUTES, type Plain } from "../model.ts";
 import {
-  complain,
+  reportProblem,
   entriesOf,
   fieldsOf,
   flagOf,
@@ -16,9 +16,9 @@ import {
 } from "./reader.ts";
 
 const OWN = ["duration", "cwd", "environment"] as const;
-/** Handed on, not acted on. */
+/** Passed on, without effect in Busbar. */
 const KEPT = ["watch", "parameter", "user"] as const;
-/** What Flux itself writes beside them into `system`. */
+/** Attributes that Flux itself writes into `system`. */
 const KEPT_OF_SYSTEM = [
   "job",
   "queue",
@@ -33,16 +33,16 @@ const KEPT_OF_SYSTEM = [
 const HINTS = { env: 'did you mean "environment"?' };
 const HINTS_OF_SYSTEM = {
   ...HINTS,
-  dependencies: "ids of Flux jobs mean nothing elsewhere; write depends_on",
+  dependencies: "ids of Flux jobs are not known outside of Flux; write depends_on",
   constraints: "write requires",
 };
 
-/** For maps in which attributes are often written directly. */
+/** For maps in which people often write attributes directly. */
 export const ATTRIBUTE_HINTS: Readonly<Record<string, string>> = Object.fromEntries(
   [...OWN, "watch"].map((key) => [key, "write it under attributes"]),
 );
 
-/** `duration`, `cwd` and `environment` may stand in `system`, as Flux has them, or above it. */
+/** `duration`, `cwd` and `environment` may be inside `system`, as in Flux, or above it. */
 export function readAttributes(place: Place | undefined): Attributes {
   if (place === undefined) return NO_ATTRIBUTES;
   const fields = fieldsOf(place, [...OWN, ...KEPT, "system"], HINTS);
@@ -54,7 +54,7 @@ export function readAttributes(place: Place | undefined): Attributes {
   const find = (key: (typeof OWN)[number]): Place | undefined => {
     const [outer, inner] = [fields.get(key), system.get(key)];
     if (outer !== undefined && inner !== undefined) {
-      complain(inner, `${key} is given here and outside of system`);
+      reportProblem(inner, `${key} is given here and outside of system`);
     }
     return outer ?? inner;
   };
@@ -93,32 +93,32 @@ function readDuration(place: Place): number | undefined {
       return within(place, parseDurationMs(tree.value, ""));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return complain(place, error.problem);
+      return reportProblem(place, error.problem);
     }
   }
   const seconds = numberOf(place);
   if (seconds === undefined) return undefined;
-  if (seconds < 0) return complain(place, `must not be negative, as ${seconds} is`);
+  if (seconds < 0) return reportProblem(place, `must be 0 or more, not ${seconds}`);
   return within(place, Math.round(seconds * 1_000));
 }
 
 const within = (place: Place, ms: number): number | undefined =>
-  ms <= limits.durationMsMax ? ms : complain(place, "is longer than 366 days");
+  ms <= limits.durationMsMax ? ms : reportProblem(place, "is longer than 366 days");
 
 function readCwd(place: Place): string | undefined {
   const text = textOf(place);
-  return text === "" ? complain(place, "is empty") : text;
+  return text === "" ? reportProblem(place, "is empty") : text;
 }
 
 function readEnvironment(place: Place): Readonly<Record<string, string>> {
   if (isMap(place) && entriesOf(place).length > limits.envVariablesMax) {
-    complain(place, `at most ${limits.envVariablesMax} variables`);
+    reportProblem(place, `at most ${limits.envVariablesMax} variables`);
     return {};
   }
   return Object.fromEntries(
     entriesOf(place).flatMap(([name, value]): [string, string][] => {
       if (name === "" || name.includes("=") || name.includes("\0")) {
-        complain(value, `${quote(name)} is not a variable's name`);
+        reportProblem(value, `${quote(name)} is not a variable's name`);
       }
       const text = textOf(value);
       return text === undefined ? [] : [[name, text]];

@@ -9,7 +9,7 @@ import { readResource } from "./read-resource.ts";
 import { readWork } from "./read-work.ts";
 import {
   choiceOf,
-  complain,
+  reportProblem,
   fieldsOf,
   isList,
   isMap,
@@ -31,14 +31,14 @@ const EXPERIMENTAL_TASK_KEYS = [...TASK_KEYS, "name", "scripts", "transform"] as
 export function readFluxV1(place: Place): Draft {
   const fields = fieldsOf(place, ["version", "resources", "tasks", "attributes"]);
   const tasks = fields.get("tasks");
-  if (tasks === undefined) complain(place, 'needs "tasks"');
+  if (tasks === undefined) reportProblem(place, 'needs "tasks"');
   const [first, second] = tasks === undefined ? [] : itemsOf(tasks);
-  if (tasks !== undefined && isList(tasks) && first === undefined) complain(tasks, "is empty");
-  if (second !== undefined) complain(second, "Flux V1 has one task");
+  if (tasks !== undefined && isList(tasks) && first === undefined) reportProblem(tasks, "is empty");
+  if (second !== undefined) reportProblem(second, "Flux V1 has one task");
   return readOneTask(place, fields, first, "flux-v1");
 }
 
-/** The experimental dialect: the same with one task, which may bring its scripts. */
+/** The experimental dialect: the same with one task, which may have scripts. */
 export function readExperimental(place: Place): Draft {
   const fields = fieldsOf(place, ["version", "name", "resources", "task", "attributes"], {
     tasks: 'either "task" or "tasks"',
@@ -71,32 +71,32 @@ function readOneTask(
   };
 }
 
-/** Flux keeps the name of a job in attributes.system.job.name. */
+/** Flux stores the name of a job in attributes.system.job.name. */
 function jobName(system: unknown): string | undefined {
   const job = (system as { readonly job?: { readonly name?: unknown } } | undefined)?.job;
   const name = job?.name;
   return typeof name === "string" && isTitle(name) ? name : undefined;
 }
 
-/** A list of one; the newer examples of the experimental dialect have a map, as nextgen does. */
+/** A list of one; newer examples of the experimental dialect have a map, like nextgen. */
 function readOneResource(
   place: Place,
   list: Place | undefined,
 ): ReadonlyMap<string, NamedResource> {
   const resources = new Map<string, NamedResource>();
-  if (list === undefined) complain(place, 'needs "resources"');
+  if (list === undefined) reportProblem(place, 'needs "resources"');
   else if (isMap(list)) readResources(list, { resources });
   else {
     const [first, second] = itemsOf(list);
-    if (isList(list) && first === undefined) complain(list, "is empty");
-    if (second !== undefined) complain(second, "there is one resource in this dialect");
+    if (isList(list) && first === undefined) reportProblem(list, "is empty");
+    if (second !== undefined) reportProblem(second, "this dialect has one resource");
     const resource = first === undefined ? undefined : readResource(first);
     if (resource !== undefined) resources.set(nameFor(resource.request), resource);
   }
   return resources;
 }
 
-/** The slot's label is what people call it. */
+/** The slot's label is its name for people. */
 function nameFor(request: ResourceRequest): string {
   const [label] = slotsOf(request).flatMap((slot) => slot.label ?? []);
   const isName = label !== undefined && label.length <= 64 && /^[\w.-]+$/.test(label);
@@ -122,7 +122,7 @@ function readTask(place: Place, around: Around): DraftTask {
     isFlux ? TASK_KEYS : EXPERIMENTAL_TASK_KEYS,
   );
   for (const key of ["slot", "count"]) {
-    if (isFlux && isMap(place) && !fields.has(key)) complain(place, `needs "${key}"`);
+    if (isFlux && isMap(place) && !fields.has(key)) reportProblem(place, `needs "${key}"`);
   }
   const slot = fields.get("slot");
   if (slot !== undefined) checkSlot(slot, around.resources);
@@ -153,13 +153,13 @@ function checkSlot(place: Place, resources: ReadonlyMap<string, NamedResource>):
   const slots = [...resources.values()].flatMap(({ request }) => slotsOf(request));
   const labels = slots.flatMap((slot) => slot.label ?? []);
   if (label === undefined || labels.includes(label)) return;
-  complain(
+  reportProblem(
     place,
     `there is no slot with the label ${quote(label)}${suggest(place, label, labels)}`,
   );
 }
 
-/** `resources` of a task is a map of subsystems here: what it requires. */
+/** In this dialect, `resources` of a task is a map of subsystems: its requirements. */
 function readResourcesOfTask(
   task: Place,
   place: Place | undefined,
@@ -169,7 +169,7 @@ function readResourcesOfTask(
   if (place !== undefined && isText(place)) {
     return { asks: { place, choice: choiceOf(place) ?? [] }, requires: undefined };
   }
-  if (names.length > 1) complain(task, `needs "resources": one of ${names.join(", ")}`);
+  if (names.length > 1) reportProblem(task, `needs "resources": one of ${names.join(", ")}`);
   const asks = names.length === 0 ? undefined : { place: task, choice: [names] };
   if (place === undefined) return { asks, requires: undefined };
   const set = readRequirements(place);

@@ -17,7 +17,7 @@ import { readWork } from "./read-work.ts";
 import {
   checkNameAt,
   choiceOf,
-  complain,
+  reportProblem,
   countOf,
   entriesOf,
   fieldsOf,
@@ -68,11 +68,11 @@ const PLACING_KEYS: readonly string[] = ["group", "name", "depends_on"];
 
 const HINTS = {
   ...ATTRIBUTE_HINTS,
-  slot: 'a task is given its resources by "resources"',
+  slot: 'a task names its resources under "resources"',
   transform: 'did you mean "steps"?',
 };
 
-/** What is collected over the document: names that are given to what has none. */
+/** Collected over the document: the names given to items that have none. */
 interface Gathered {
   readonly resources: Map<string, NamedResource>;
   readonly requires: Map<string, readonly Requirement[]>;
@@ -97,14 +97,14 @@ export function readNextgen(
   if (resources !== undefined) readResources(resources, gathered);
   const requiredByAll = requires === undefined ? undefined : readTopRequires(requires, gathered);
   if (tasks === undefined && groups === undefined && !mayLackTasks) {
-    complain(place, "has nothing to run: it needs tasks or groups");
+    reportProblem(place, "has nothing to run: it needs tasks or groups");
   }
   const attributes = readAttributes(fields.get("attributes"));
   const readTasks = tasks === undefined ? [] : readTaskList(tasks, gathered);
   const readGroups = groups === undefined ? [] : readGroupList(groups, gathered);
   const isEmpty = readTasks.length + readGroups.length === 0;
   if (isEmpty && !mayLackTasks && place.problems.count === 0) {
-    complain(place, "has nothing to run");
+    reportProblem(place, "has nothing to run");
   }
   return {
     dialect: gathered.isDraft2 ? "draft-2" : "nextgen",
@@ -119,7 +119,7 @@ export function readNextgen(
   };
 }
 
-/** How programs in Go write a list that they have nothing for. */
+/** Go programs write null for an empty list. */
 const unlessNull = (place: Place | undefined): Place | undefined =>
   place?.tree.kind === "scalar" && place.tree.value === null ? undefined : place;
 
@@ -127,7 +127,7 @@ export function readResources(place: Place, into: { resources: Map<string, Named
   for (const [name, value] of entriesOf(place)) {
     const checked = checkNameAt(value, name);
     const resource = readResource(value);
-    // One with a mistake in it is still there for those who name it.
+    // An invalid resource is still defined, so that references to it are no further problem.
     if (checked !== undefined) into.resources.set(name, resource ?? MISREAD);
   }
 }
@@ -149,8 +149,8 @@ const MISREAD: NamedResource = {
 };
 
 /**
- * Lists are named sets, for tasks to refer to. Anything else holds for the whole document: a map of
- * subsystems (draft 2), or a list without names (as the Go library has it).
+ * Lists are named sets, which tasks refer to. Anything else applies to the whole document: a map of
+ * subsystems (draft 2), or a list without names (as in the Go library).
  */
 function readTopRequires(place: Place, gathered: Gathered): string | undefined {
   const all: Requirement[] = [];
@@ -198,13 +198,19 @@ function readPlacing(
 ): GroupPlacing | undefined {
   for (const [key, value] of fields) {
     if (!PLACING_KEYS.includes(key)) {
-      complain(value, `a task that places a group has only depends_on; write ${key} in the group`);
+      reportProblem(
+        value,
+        `a task that places a group has only depends_on; write ${key} in the group`,
+      );
     }
   }
   const name = nameOf(group);
   const own = readNameAt(fields.get("name"));
   if (own !== undefined && own.name !== name) {
-    complain(own.place, `a group has its own name: leave this out, or write ${quote(name ?? "")}`);
+    reportProblem(
+      own.place,
+      `a group has its own name: leave this out, or write ${quote(name ?? "")}`,
+    );
   }
   if (name === undefined) return undefined;
   const dependsOn = readDependsOn(fields.get("depends_on"));
@@ -223,7 +229,8 @@ function readTask(
     fields.get("replicas"),
     fields.get("count"),
   ];
-  if (count !== undefined && replicas !== undefined) complain(count, "either count or replicas");
+  if (count !== undefined && replicas !== undefined)
+    reportProblem(count, "write either count or replicas, not both");
   return {
     kind: "task",
     place,
@@ -247,13 +254,13 @@ function readGroupList(place: Place, gathered: Gathered): readonly DraftGroup[] 
     const fields = fieldsOf(item, GROUP_KEYS, ATTRIBUTE_HINTS);
     if (!isMap(item)) return [];
     const [tasks, groups] = [fields.get("tasks"), fields.get("groups")];
-    if (tasks === undefined && groups === undefined) complain(item, "needs tasks or groups");
+    if (tasks === undefined && groups === undefined) reportProblem(item, "needs tasks or groups");
     const name = readNameAt(fields.get("name"));
     const common = readCommon(fields, name?.name ?? `group-${index}`, gathered);
     const readTasks = tasks === undefined ? [] : readTaskList(tasks, gathered);
     const readGroups = groups === undefined ? [] : readGroupList(groups, gathered);
     if (tasks?.tree.kind === "list" && readTasks.length + readGroups.length === 0) {
-      complain(item, "has nothing to run");
+      reportProblem(item, "has nothing to run");
     }
     return [{ kind: "group", place: item, name, ...common, tasks: readTasks, groups: readGroups }];
   });
@@ -315,7 +322,7 @@ function readDependsOn(place: Place | undefined): readonly NameAt[] {
   return itemsOf(place).flatMap((item) => {
     const found = readNameAt(item);
     if (found === undefined) return [];
-    if (seen.has(found.name)) complain(item, `${quote(found.name)} is there twice`);
+    if (seen.has(found.name)) reportProblem(item, `${quote(found.name)} appears twice`);
     seen.add(found.name);
     return [found];
   });

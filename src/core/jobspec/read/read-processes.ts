@@ -1,5 +1,5 @@
 import type { Processes } from "../model.ts";
-import { complain, countOf, fieldsOf, isMap, type Place } from "./reader.ts";
+import { reportProblem, countOf, fieldsOf, isMap, type Place } from "./reader.ts";
 
 export const ONE_PER_SLOT: Processes = { kind: "per-slot", count: 1 };
 
@@ -9,9 +9,9 @@ export function readProcesses(place: Place | undefined): Processes {
   const fields = fieldsOf(place, ["per_slot", "total"]);
   const [perSlot, total] = [fields.get("per_slot"), fields.get("total")];
   if (perSlot !== undefined && total !== undefined) {
-    complain(place, "either per_slot or total");
+    reportProblem(place, "write either per_slot or total, not both");
   } else if (isMap(place) && perSlot === undefined && total === undefined) {
-    complain(place, 'needs "per_slot" or "total"');
+    reportProblem(place, 'needs "per_slot" or "total"');
   }
   if (total !== undefined) return { kind: "total", count: countOf(total) ?? 1 };
   return { kind: "per-slot", count: (perSlot && countOf(perSlot)) ?? 1 };

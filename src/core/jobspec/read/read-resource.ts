@@ -3,7 +3,7 @@ import type { NamedResource } from "../model.ts";
 import { ATTRIBUTE_HINTS, readAttributes } from "./read-attributes.ts";
 import { readRequirements } from "./read-requires.ts";
 import {
-  complain,
+  reportProblem,
   countOf,
   entriesOf,
   fieldsOf,
@@ -27,7 +27,7 @@ const VERTEX_KEYS = [
 ] as const;
 const TOP_KEYS = [...VERTEX_KEYS, "schedule", "scheduled"] as const;
 
-const ONLY_AT_TOP = "it belongs to the whole resource; write it at its top";
+const ONLY_AT_TOP = "it applies to the whole resource; write it at the top of the resource";
 const VERTEX_HINTS = { schedule: ONLY_AT_TOP, scheduled: ONLY_AT_TOP };
 
 /** Published examples write the plural; every graph has the singular. */
@@ -48,9 +48,9 @@ export function readResource(place: Place): NamedResource | undefined {
 function readVertex(place: Place, isInSlot: boolean): ResourceRequest | undefined {
   const fields = fieldsOf(place, VERTEX_KEYS, { ...ATTRIBUTE_HINTS, ...VERTEX_HINTS });
   const attributes = fields.get("attributes");
-  // Programs in Go write a struct that is empty: every vertex has an "attributes: {}" from them.
+  // Go programs write empty structs: every vertex of theirs has "attributes: {}".
   if (attributes !== undefined && entriesOf(attributes).length > 0) {
-    complain(attributes, ONLY_AT_TOP);
+    reportProblem(attributes, ONLY_AT_TOP);
   }
   return toRequest(place, fields, isInSlot);
 }
@@ -66,17 +66,20 @@ function toRequest(
     return at === undefined ? undefined : textOf(at);
   };
   const written = text("type");
-  if (!fields.has("type")) complain(place, 'needs "type", like node, core or gpu');
-  if (written === "") complain(place, "type is empty");
+  if (!fields.has("type")) reportProblem(place, 'needs "type", like node, core or gpu');
+  if (written === "") reportProblem(place, "type is empty");
   const [counted, copied] = [fields.get("count"), fields.get("replicas")];
   if (counted !== undefined && copied !== undefined) {
-    complain(copied, "either count or replicas: replicas makes it a slot, which may be anywhere");
+    reportProblem(
+      copied,
+      "write either count or replicas, not both: replicas makes it a slot, which may be on any node",
+    );
   }
   const type = SINGULAR.get(written ?? "") ?? written ?? "";
   const isSlot = type === "slot" || copied !== undefined;
-  if (isSlot && isInSlot) complain(place, "a slot cannot be inside a slot");
+  if (isSlot && isInSlot) reportProblem(place, "a slot cannot be inside a slot");
   const amount = copied ?? counted;
-  if (amount === undefined) complain(place, 'needs "count" (or, as a slot, "replicas")');
+  if (amount === undefined) reportProblem(place, 'needs "count" (or, as a slot, "replicas")');
   const count = amount === undefined ? undefined : countOf(amount);
   const exclusive = fields.get("exclusive");
   const requires = fields.get("requires");
@@ -92,11 +95,11 @@ function toRequest(
   };
 }
 
-/** A list; some documentation shows a single one without the list. */
+/** A list; some documentation shows a single item without a list. */
 function readWith(place: Place | undefined, isInSlot: boolean): readonly ResourceRequest[] {
   if (place === undefined) return [];
   const items = isMap(place) ? [place] : itemsOf(place);
-  if (items.length === 0 && place.tree.kind === "list") complain(place, "is empty");
+  if (items.length === 0 && place.tree.kind === "list") reportProblem(place, "is empty");
   return items.flatMap((item) => {
     const request = readVertex(item, isInSlot);
     return request === undefined ? [] : [request];

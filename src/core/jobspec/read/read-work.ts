@@ -1,7 +1,7 @@
 import { splitShell } from "../../../lib/shell.ts";
 import type { Run, ScriptFile, Step, TaskWork } from "../model.ts";
 import {
-  complain,
+  reportProblem,
   fieldsOf,
   flagOf,
   isMap,
@@ -13,13 +13,13 @@ import {
   textOf,
 } from "./reader.ts";
 
-/** The fields of a task that say what it does; `steps` is called transform in the experimental. */
+/** The fields that define the work of a task; the experimental dialect calls `steps` transform. */
 export interface WorkFields {
   readonly command: Place | undefined;
   readonly script: Place | undefined;
   readonly scripts: Place | undefined;
   readonly steps: Place | undefined;
-  /** How a step tells its kind. */
+  /** The key that names the kind of a step. */
   readonly stepKey: "name" | "step";
 }
 
@@ -28,38 +28,42 @@ export function readWork(task: Place, fields: WorkFields): TaskWork {
   const scripts = fields.scripts === undefined ? [] : readScripts(fields.scripts);
   const steps = fields.steps === undefined ? [] : readSteps(fields.steps, fields.stepKey, scripts);
   if (command !== undefined && script !== undefined) {
-    complain(script, "either command or script");
+    reportProblem(script, "write either command or script, not both");
   }
   const run = command === undefined ? script && readScript(script) : readCommand(command);
   const isGiven = command !== undefined || script !== undefined || fields.steps !== undefined;
   if (isGiven) return { scripts, steps, run };
   const [only, second] = scripts;
-  if (only === undefined) complain(task, "needs something to run: command, script or steps");
+  if (only === undefined) reportProblem(task, "needs something to run: command, script or steps");
   else if (second === undefined) {
     return { scripts: [], steps: [], run: { kind: "script", text: only.content } };
-  } else complain(task, "has several scripts: say by steps or command which is run");
+  } else reportProblem(task, "has several scripts: name the one to run in steps or command");
   return { scripts, steps, run };
 }
 
 function readScript(place: Place): Run | undefined {
   const text = textOf(place);
-  if (text?.trim() === "") return complain(place, "is empty");
+  if (text?.trim() === "") return reportProblem(place, "is empty");
   return text === undefined ? undefined : { kind: "script", text };
 }
 
-/** A list of words; or a line: a script when it starts with #!, else words as a shell splits them. */
+/**
+ * A list of words; or a line: a script when it starts with #!, else words as a shell splits them.
+ */
 function readCommand(place: Place): Run | undefined {
   if (!isText(place)) {
     const words = itemsOf(place).map((word) => textOf(word) ?? "");
-    if (place.tree.kind === "list" && words.length === 0) return complain(place, "is empty");
-    if (words[0] === "" && words.length > 0) return complain(place, "must name a program to run");
+    if (place.tree.kind === "list" && words.length === 0) return reportProblem(place, "is empty");
+    if (words[0] === "" && words.length > 0)
+      return reportProblem(place, "must name a program to run");
     return { kind: "command", argv: words };
   }
   const line = textOf(place) ?? "";
   if (line.trimStart().startsWith("#!")) return { kind: "script", text: line.trimStart() };
   const argv = splitShell(line);
-  if (argv === undefined) return complain(place, "has a quote or a backslash that is left open");
-  if ((argv[0] ?? "") === "") return complain(place, "must name a program to run");
+  if (argv === undefined)
+    return reportProblem(place, "has an unclosed quote, or a backslash at its end");
+  if ((argv[0] ?? "") === "") return reportProblem(place, "must name a program to run");
   return { kind: "command", argv };
 }
 
@@ -68,21 +72,23 @@ function readScripts(place: Place): readonly ScriptFile[] {
   return itemsOf(place).map((item) => {
     const fields = fieldsOf(item, ["name", "content"]);
     const [name, content] = [fields.get("name"), fields.get("content")];
-    if (isMap(item) && name === undefined) complain(item, 'needs "name"');
-    if (isMap(item) && content === undefined) complain(item, 'needs "content"');
+    if (isMap(item) && name === undefined) reportProblem(item, 'needs "name"');
+    if (isMap(item) && content === undefined) reportProblem(item, 'needs "content"');
     const file = name === undefined ? "" : (readFileName(name) ?? "");
-    if (name !== undefined && seen.has(file)) complain(name, `${quote(file)} is there twice`);
+    if (name !== undefined && seen.has(file)) reportProblem(name, `${quote(file)} appears twice`);
     seen.add(file);
     return { name: file, content: (content && textOf(content)) ?? "" };
   });
 }
 
-/** Only in the directory of the task: never up, never elsewhere. */
+/** A name without a path, so that the file is in the directory of the task. */
 function readFileName(place: Place): string | undefined {
   const name = textOf(place);
   if (name === undefined) return undefined;
   const isGood = name !== "" && name !== "." && name !== ".." && !/[/\p{Cc}]/u.test(name);
-  return isGood ? name : complain(place, `${quote(name)} is not the name of a file without a path`);
+  return isGood
+    ? name
+    : reportProblem(place, `${quote(name)} is not the name of a file without a path`);
 }
 
 const STEP_KEYS = {
@@ -102,7 +108,7 @@ function readSteps(
   scripts: readonly ScriptFile[],
 ): readonly Step[] {
   const items = itemsOf(place);
-  if (place.tree.kind === "list" && items.length === 0) complain(place, "is empty");
+  if (place.tree.kind === "list" && items.length === 0) reportProblem(place, "is empty");
   return items.flatMap((item) => {
     const step = readStep(item, stepKey, scripts);
     return step === undefined ? [] : [step];
@@ -118,11 +124,12 @@ function readStep(
   const fields: ReadonlyMap<string, Place> = fieldsOf(place, every);
   const named = fields.get(stepKey);
   if (!isMap(place)) return undefined;
-  if (named === undefined) return complain(place, `needs "${stepKey}": ${stepNames.join(", ")}`);
+  if (named === undefined)
+    return reportProblem(place, `needs "${stepKey}": ${stepNames.join(", ")}`);
   const name = textOf(named);
   const kind = stepNames.find((each) => each === name);
   if (kind === undefined) {
-    return complain(
+    return reportProblem(
       named,
       `there is no step ${quote(name ?? "")}${suggest(named, name ?? "", stepNames)}`,
     );
@@ -130,7 +137,7 @@ function readStep(
   const allowed: readonly string[] = STEP_KEYS[kind];
   for (const [key, value] of fields) {
     if (key !== stepKey && !allowed.includes(key))
-      complain(value, `a ${kind} step has no "${key}"`);
+      reportProblem(value, `a ${kind} step has no "${key}"`);
   }
   return toStep(place, kind, fields, scripts);
 }
@@ -148,15 +155,18 @@ function toStep(
   if (kind === "set" || kind === "unset") return readSetting(place, kind, fields);
   if (kind === "stage") {
     const path = fields.get("path") ?? fields.get("filename");
-    if (path === undefined) return complain(place, 'needs "path": what is staged');
+    if (path === undefined) return reportProblem(place, 'needs "path": the file to stage');
     return { kind, path: textOf(path) ?? "" };
   }
   const file = fields.get("filename");
-  if (file === undefined) return complain(place, 'needs "filename": one of scripts');
+  if (file === undefined) return reportProblem(place, 'needs "filename": one of scripts');
   const script = textOf(file) ?? "";
   const names = scripts.map(({ name }) => name);
   if (!names.includes(script)) {
-    return complain(file, `there is no script ${quote(script)}${suggest(file, script, names)}`);
+    return reportProblem(
+      file,
+      `there is no script ${quote(script)}${suggest(file, script, names)}`,
+    );
   }
   if (kind === "write") return { kind, script, isExecutable: flag("executable") };
   return kind === "batch" ? { kind, script } : { kind, script, isWatched: flag("watch") };
@@ -170,16 +180,16 @@ function readSetting(
   fields: ReadonlyMap<string, Place>,
 ): Step | undefined {
   const [key, value] = [fields.get("key"), fields.get("value")];
-  if (key === undefined) return complain(place, `needs "key": ${SETTINGS.join(" or ")}`);
+  if (key === undefined) return reportProblem(place, `needs "key": ${SETTINGS.join(" or ")}`);
   const name = textOf(key);
   const setting = SETTINGS.find((each) => each === name);
   if (setting === undefined) {
-    return complain(
+    return reportProblem(
       key,
       `there is no setting ${quote(name ?? "")}${suggest(key, name ?? "", SETTINGS)}`,
     );
   }
-  if (kind === "set" && value === undefined) return complain(place, 'needs "value"');
+  if (kind === "set" && value === undefined) return reportProblem(place, 'needs "value"');
   return setting === "sharedfs"
     ? { kind: "set-shared", isShared: value && flagOf(value) }
     : { kind: "set-directory", directory: value && textOf(value) };

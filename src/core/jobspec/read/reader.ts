@@ -5,8 +5,8 @@ import type { Plain } from "../model.ts";
 import type { Problems } from "./problems.ts";
 
 /**
- * A value of the document, where it is, and where to tell what is wrong with it. Every reader tells
- * a problem at most once and then gives undefined (or nothing of it), so that reading goes on.
+ * A value of the document, its path, and where to report its problems. Every reader reports at most
+ * one problem and then returns undefined (or an empty value), so that reading continues.
  */
 export interface Place {
   readonly tree: YamlTree;
@@ -23,8 +23,8 @@ export const rootPlace = (tree: YamlTree, problems: Problems): Place => ({
   problems,
 });
 
-/** Always undefined, so that a reader can end with it. */
-export function complain(place: Place, message: string): undefined {
+/** Always undefined, so that a reader can return it. */
+export function reportProblem(place: Place, message: string): undefined {
   place.problems.add(place.at, place.path, message);
   return undefined;
 }
@@ -41,11 +41,11 @@ export const isList = (place: Place): boolean => place.tree.kind === "list";
 export const isText = ({ tree }: Place): boolean =>
   tree.kind === "scalar" && typeof tree.value === "string";
 
-/** All entries of a map with keys of the document's own choice. */
+/** All entries of a map with arbitrary keys. */
 export function entriesOf(place: Place): readonly (readonly [string, Place])[] {
   const { tree, path } = place;
   if (tree.kind !== "map") {
-    complain(place, "must be a map of keys and values");
+    reportProblem(place, "must be a map of keys and values");
     return [];
   }
   return tree.entries.map(({ key, value }) => {
@@ -55,8 +55,8 @@ export function entriesOf(place: Place): readonly (readonly [string, Place])[] {
 }
 
 /**
- * The entries of a map whose keys must be among the known. `hints`: what to say about keys that are
- * known elsewhere.
+ * The entries of a map whose keys must be among the known ones. `hints`: messages for keys that are
+ * valid elsewhere.
  */
 export function fieldsOf<Key extends string>(
   place: Place,
@@ -82,10 +82,13 @@ const meantOrAll = (word: string, known: readonly string[]): string => {
   return meant === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"?`;
 };
 
-/** Comparing takes time: of thousands of names, and of mistakes nobody reads, it is not done. */
+/**
+ * Comparison takes time: no suggestions from thousands of names, or for mistakes that are not
+ * shown.
+ */
 const SUGGESTED_FROM_MAX = 500;
 
-/** "; did you mean …?", or what there is when that is little, or nothing. */
+/** "; did you mean …?", or the known words when they are few, or nothing. */
 export function suggest(place: Place, word: string, known: Iterable<string>): string {
   if (place.problems.count >= limits.jobspecProblemsShownMax) return "";
   const names = [...known].slice(0, SUGGESTED_FROM_MAX);
@@ -95,7 +98,7 @@ export function suggest(place: Place, word: string, known: Iterable<string>): st
   return names.length > 8 ? "" : `; there ${names.length > 1 ? "are" : "is"} ${names.join(", ")}`;
 }
 
-/** What people wrote may be long, and is not all for a terminal. */
+/** Text of users may be long, and may contain control characters. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
@@ -104,17 +107,17 @@ export function itemsOf(place: Place): readonly Place[] {
   if (tree.kind === "list") {
     return tree.items.map((item, index) => child(place, item, `${path}[${index}]`));
   }
-  complain(place, "must be a list");
+  reportProblem(place, "must be a list");
   return [];
 }
 
-/** A text; a number or yes as it is written, so that version 1.20 stays 1.20. */
+/** A text; a number or boolean in its spelling, so that version 1.20 stays 1.20. */
 export function textOf(place: Place): string | undefined {
   const { tree } = place;
   if (tree.kind !== "scalar" || tree.value === null) {
-    return complain(place, "must be a text");
+    return reportProblem(place, "must be a text");
   }
-  if (tree.source.includes("\0")) return complain(place, "must not contain a NUL character");
+  if (tree.source.includes("\0")) return reportProblem(place, "must not contain a NUL character");
   return tree.source;
 }
 
@@ -123,31 +126,31 @@ export function numberOf(place: Place): number | undefined {
   if (tree.kind === "scalar" && typeof tree.value === "number" && Number.isFinite(tree.value)) {
     return tree.value;
   }
-  return complain(place, `must be a number, not ${describe(tree)}`);
+  return reportProblem(place, `must be a number, not ${describe(tree)}`);
 }
 
-/** How many of something: a whole number from 1. */
+/** A whole number from 1. */
 export function countOf(place: Place): number | undefined {
   const { tree } = place;
   const value = tree.kind === "scalar" ? tree.value : undefined;
   if (typeof value === "number" && Number.isInteger(value) && value >= 1) {
     if (value <= limits.jobspecCountMax) return value;
-    return complain(place, `must be at most ${limits.jobspecCountMax}`);
+    return reportProblem(place, `must be at most ${limits.jobspecCountMax}`);
   }
-  return complain(place, `must be a whole number from 1, not ${describe(tree)}`);
+  return reportProblem(place, `must be a whole number from 1, not ${describe(tree)}`);
 }
 
 export function flagOf(place: Place): boolean | undefined {
   const { tree } = place;
   if (tree.kind === "scalar" && typeof tree.value === "boolean") return tree.value;
-  return complain(place, `must be true or false, not ${describe(tree)}`);
+  return reportProblem(place, `must be true or false, not ${describe(tree)}`);
 }
 
-/** Whatever it is, as plain data. */
+/** Any value as plain data. */
 export function plainOf({ tree }: { readonly tree: YamlTree }): Plain {
   switch (tree.kind) {
     case "scalar":
-      // Neither JSON nor anyone's fields have an infinity.
+      // JSON has no infinity.
       return typeof tree.value === "number" && !Number.isFinite(tree.value)
         ? tree.source
         : tree.value;
@@ -172,7 +175,7 @@ function describe(tree: YamlTree): string {
   }
 }
 
-/** Names end up in paths, in expressions of names, and in front of people. */
+/** Names become parts of paths and of name expressions, and are displayed. */
 export function nameOf(place: Place): string | undefined {
   const text = textOf(place);
   return text === undefined ? undefined : checkNameAt(place, text);
@@ -182,36 +185,39 @@ export function checkNameAt(place: Place, name: string): string | undefined {
   const isGood =
     name.length <= limits.nameLengthMax && name.trim() === name && /^[^|,&/\p{Cc}]+$/u.test(name);
   if (isGood) return name;
-  return complain(
+  return reportProblem(
     place,
     `${quote(name)} is not a name; it has 1 to ${limits.nameLengthMax} characters, ` +
       `no "|", ",", "&" or "/", and no blank at its ends`,
   );
 }
 
-/** What a whole jobspec is called: nothing refers to it, so it may hold anything but nothing. */
+/** The name of a whole jobspec: nothing refers to it, so it may be any text that is not empty. */
 export function titleOf(place: Place): string | undefined {
   const text = textOf(place);
   if (text === undefined || isTitle(text)) return text;
-  return complain(place, `must have 1 to ${limits.nameLengthMax} characters`);
+  return reportProblem(place, `must have 1 to ${limits.nameLengthMax} characters`);
 }
 
 export const isTitle = (text: string): boolean =>
   text.length >= 1 && text.length <= limits.nameLengthMax && !text.includes("\0");
 
-/** "a|b,c": by preference a, else b and c. "," and "&" are the same and bind more tightly. */
+/** "a|b,c": preferably a, else b and c. "," and "&" are the same and bind more tightly. */
 export function choiceOf(place: Place): readonly (readonly string[])[] | undefined {
   const text = textOf(place);
   if (text === undefined) return undefined;
   const choice = text.split("|").map((each) => each.split(/[,&]/).map((name) => name.trim()));
   if (choice.some((names) => names.includes(""))) {
-    return complain(place, `${quote(text)} is not a choice of names; write it like a, a|b or a&b`);
+    return reportProblem(
+      place,
+      `${quote(text)} is not a choice of names; write it like a, a|b or a&b`,
+    );
   }
   if (choice.flat().length <= limits.jobspecAlternativesMax) return choice;
-  return complain(place, `at most ${limits.jobspecAlternativesMax} names`);
+  return reportProblem(place, `at most ${limits.jobspecAlternativesMax} names`);
 }
 
-/** The value at the keys, if the document has it. Tells no problems. */
+/** The value at the keys, if the document has it. Reports no problems. */
 export function descend(place: Place, ...keys: readonly string[]): Place | undefined {
   let found: Place | undefined = place;
   for (const key of keys) {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-/** Values that are undefined are not written. */
+/** JSON leaves out values that are undefined. */
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
 const word = fc.oneof(
@@ -43,7 +43,7 @@ const leaves = fc.subarray(
   { minLength: 1 },
 );
 
-/** Small enough for every group to hold it. */
+/** Small enough to fit into every group. */
 const resource = fc.oneof(
   fc.record({
     type: fc.constant("node"),
@@ -118,7 +118,7 @@ const lists: fc.Arbitrary<Lists> = fc.record({
   inner: fc.boolean(),
 });
 
-/** Gives tasks their names, and lets some wait for the one before. */
+/** Names the tasks, and makes some depend on the task before. */
 const named = (list: Lists, prefix: string) =>
   list.tasks.map(({ dependsOnEarlier, isNamed, ...rest }, index) => ({
     ...rest,
@@ -129,7 +129,7 @@ const named = (list: Lists, prefix: string) =>
         : undefined,
   }));
 
-/** A nextgen document; nearly all are valid. What is undefined is not there in JSON. */
+/** A nextgen document; nearly all are valid. JSON leaves out undefined values. */
 export const document = fc
   .record({
     r0: resource,

@@ -1,4 +1,4 @@
-/** One document of each dialect that uses most of what its dialect has. */
+/** One document of each dialect that uses most features of the dialect. */
 
 export const FLUX_V1 = `
 version: 1
@@ -133,7 +133,7 @@ tasks:
   script: echo done
 `;
 
-/** Software is built by the first task and used by the second. */
+/** The first task builds the software that the second uses. */
 export const SPACK_IOR = `
 version: 1
 resources:

@@ -5,10 +5,10 @@ import { shapeOf } from "../shape.ts";
 import { NEXTGEN } from "../testing/documents.ts";
 import { toBusbarJobs } from "./to-busbar.ts";
 
-describe("to jobs of Busbar", () => {
+describe("conversion to jobs of Busbar", () => {
   const jobs = (text: string) => toBusbarJobs(parseJobspec(text)).jobs;
 
-  test("groups become their tasks, which inherit and wait", () => {
+  test("groups become their tasks, which inherit and depend on each other", () => {
     const small = NEXTGEN.replace("count: 4\n    schedule", "count: 1\n    schedule");
     const shown = jobs(small).map(({ name, spec, isLocal }) => ({ name, spec, isLocal }));
     expect(shown).toEqual([
@@ -115,7 +115,7 @@ describe("to jobs of Busbar", () => {
     });
   }
 
-  test("what a task requires is asked of nodes, else of what is topmost", () => {
+  test("requirements of a task apply to nodes, else to the topmost vertices", () => {
     const requires = (resource: string) => {
       const text = one(resource, ", requires: {os: {name: linux}}");
       const count = (tree: ResourceRequest): unknown => [
@@ -135,7 +135,7 @@ describe("to jobs of Busbar", () => {
     ).toEqual([["slot", 0, ["core", 1], ["gpu", 1]]]);
   });
 
-  test("a type may be called like what every object has", () => {
+  test("a type may be named like a property of Object.prototype", () => {
     const { resources } = parseJobspec(
       one("{type: node, count: 1, with: [{type: constructor, count: 2}, {type: core, count: 1}]}"),
     );
@@ -143,7 +143,7 @@ describe("to jobs of Busbar", () => {
     expect(shape.perSlot.others).toEqual({ constructor: 2 });
   });
 
-  test("replicas, slots and processes multiply; processes share what a slot has", () => {
+  test("replicas, slots and processes multiply; processes divide the resources of a slot", () => {
     const slots = "{type: slot, count: 2, with: [{type: core, count: 3}, {type: gpu, count: 2}]}";
     expect(jobs(one(slots, ", replicas: 5"))[0]?.spec).toMatchObject({
       array: "0-9",
@@ -162,21 +162,21 @@ describe("to jobs of Busbar", () => {
   const refused: readonly (readonly [string, string])[] = [
     [
       one("{type: node, count: 2}"),
-      "t: wants 2 nodes together, and a task of Busbar runs on one node",
+      "t: requests 2 nodes together, and a task of Busbar runs on one node",
     ],
     [
       one("{type: rack, replicas: 4, with: [{type: node, count: 2}]}"),
-      "t: wants 2 nodes together, and a task of Busbar runs on one node",
+      "t: requests 2 nodes together, and a task of Busbar runs on one node",
     ],
     [
       one("{type: node, count: 1}").replace("resources: r}", "resources: r&r}"),
-      "t: wants 2 nodes together, and a task of Busbar runs on one node",
+      "t: requests 2 nodes together, and a task of Busbar runs on one node",
     ],
     [
       one("{type: node, count: 1, exclusive: true}"),
-      "t: wants a node for itself (exclusive), which Busbar cannot promise",
+      "t: requests a whole node (exclusive), which Busbar cannot guarantee",
     ],
-    [one("{type: memory, count: 4}"), "t: asks for memory without a unit that is known, like GiB"],
+    [one("{type: memory, count: 4}"), "t: requests memory without a known unit, like GiB"],
     [
       one("{type: gpu, count: 3}", ", count: {per_slot: 2}"),
       "t: 3 gpu of a slot cannot be shared by its 2 processes",
@@ -198,7 +198,7 @@ describe("to jobs of Busbar", () => {
     test(want, () => expect(() => jobs(text)).toThrow(want));
   }
 
-  test("of alternatives the first that runs on one node is taken", () => {
+  test("the first alternative that runs on one node is chosen", () => {
     const text = `version: 1
 resources: {wide: {type: node, count: 2}, one: {type: node, count: 1, with: [{type: core, count: 6}]}}
 tasks: [{command: [x], resources: wide|one}]`;

@@ -9,18 +9,20 @@ import { plainWork } from "./work-script.ts";
 
 /** A task as a job of Busbar. */
 export interface BusbarJob {
-  /** The task's path: unique, and what others depend on. */
+  /** The task's path: unique, and the name that dependencies use. */
   readonly name: string;
   readonly spec: JobSpecInput;
-  /** What it asks of a cluster's graph; `spec.resources` is what one node must have for a part. */
+  /**
+   * Its request of a cluster's graph; `spec.resources` is what one node must have for a part of it.
+   */
   readonly resources: ResourceChoice;
-  /** To be run where the jobspec is run, not placed on a node. */
+  /** Runs where the jobspec is run; it is not placed on a node. */
   readonly isLocal: boolean;
 }
 
 /**
- * The tasks of a jobspec as jobs, each after those it depends on. Throws AppError that tells all
- * that cannot run on single nodes, such as work that spans nodes.
+ * The tasks of a jobspec as jobs, each after its dependencies. Throws an AppError that lists all
+ * tasks that cannot run on single nodes, such as work that spans nodes.
  */
 export function toBusbarJobs(jobspec: Jobspec): { readonly jobs: readonly BusbarJob[] } {
   const reasons: string[] = [];
@@ -41,7 +43,7 @@ export function toBusbarJobs(jobspec: Jobspec): { readonly jobs: readonly Busbar
   return { jobs };
 }
 
-/** Not more than anyone would read. */
+/** At most as many as are worth reading. */
 export function firstOf(reasons: readonly string[]): readonly string[] {
   const most = limits.jobspecProblemsShownMax;
   return reasons.length <= most
@@ -56,7 +58,7 @@ function toSpec(flat: FlatTask, refuse: Refuse): JobSpecInput | undefined {
   return specOf(flat, task.isLocal ? { copies: task.replicas } : toOneNode(task, refuse), refuse);
 }
 
-/** Tells what is wrong with it instead, if something is. */
+/** Reports the problems through `refuse` instead, if there are any. */
 export function specOf(
   { task, attributes, dependsOn }: FlatTask,
   placed:
@@ -76,7 +78,7 @@ export function specOf(
     ...(cwd === undefined ? {} : { cwd }),
     ...demand,
     ...(copies === 1 ? {} : { array: `0-${copies - 1}` }),
-    // 0 is without limit, which is what saying nothing means.
+    // 0 means no limit, which is the default.
     ...(durationMs === undefined || durationMs === 0 ? {} : { timeLimitMs: durationMs }),
     ...(dependsOn.length === 0 ? {} : { dependsOn: [{ on: dependsOn }] }),
   };
@@ -95,7 +97,7 @@ interface OneNode {
   readonly resources?: Readonly<Record<string, number>>;
 }
 
-/** By the first alternative that single nodes can meet. */
+/** By the first alternative that single nodes can satisfy. */
 function toOneNode(task: JobspecTask, refuse: Refuse): OneNode | undefined {
   const reasons: string[] = [];
   for (const trees of task.resources) {
@@ -107,15 +109,15 @@ function toOneNode(task: JobspecTask, refuse: Refuse): OneNode | undefined {
   return undefined;
 }
 
-/** Or why not. */
+/** Or the reason why not. */
 function fromShape(task: JobspecTask, shape: Shape): OneNode | string {
   const { perSlot, slots } = shape;
   if (shape.isSpanning) {
     const nodes = shape.nodesPerSlot > 1 ? shape.nodesPerSlot : (shape.nodes ?? slots);
-    return `wants ${nodes} nodes together, and a task of Busbar runs on one node`;
+    return `requests ${nodes} nodes together, and a task of Busbar runs on one node`;
   }
-  if (shape.isExclusive) return "wants a node for itself (exclusive), which Busbar cannot promise";
-  if (perSlot.isMemoryUnknown) return "asks for memory without a unit that is known, like GiB";
+  if (shape.isExclusive) return "requests a whole node (exclusive), which Busbar cannot guarantee";
+  if (perSlot.isMemoryUnknown) return "requests memory without a known unit, like GiB";
   const { kind, count } = task.processes;
   // Processes that share a slot get equal parts of it.
   const sharing = kind === "per-slot" ? count : 1;

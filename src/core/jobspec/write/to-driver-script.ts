@@ -4,14 +4,14 @@ import type { Jobspec } from "../model.ts";
 import { toSteps, type WorkloadStep } from "./to-steps.ts";
 
 /**
- * A script for a POSIX shell that runs all of a jobspec on this machine: side by side what does not
- * wait for each other, a bounded number of processes at once; what waits when all of it has succeeded;
- * nothing that waits for what failed. It exits with 0, or with the code of the first that failed.
+ * A script for a POSIX shell that runs a whole jobspec on this machine: independent tasks in
+ * parallel, up to a limit of processes; a task after its dependencies have succeeded; no task whose
+ * dependency failed. It exits with 0, or with the code of the first task that failed.
  *
- * When there are several processes, each writes to files that are shown when it has ended, after a
- * line "== name". TERM makes it start nothing more and end when what runs has ended: who ends it sends
- * TERM to its whole session. Names that begin with busbar_ are its own; none reaches the environment
- * of what it runs.
+ * When there are several processes, each writes to files that the script shows when the process has
+ * ended, after a line "== name". On TERM the script starts no more processes and ends when the
+ * running ones have ended: to stop all, send TERM to its whole session. Names that begin with
+ * busbar_ are its own; none of them reaches the environment of a task.
  */
 export function toDriverScript(jobspec: Jobspec): string {
   const steps = toSteps(jobspec);
@@ -26,10 +26,13 @@ export function toDriverScript(jobspec: Jobspec): string {
 /** Of all copies. */
 const processesOf = ({ copies, shape }: WorkloadStep): number => copies * shape.processes;
 
-/** busbar_write_N puts its script into a file, busbar_step_N becomes the process of an index. */
+/**
+ * busbar_write_N writes the script of step N to a file, busbar_step_N replaces itself by the
+ * process of an index.
+ */
 function functionsOf(step: WorkloadStep, number: number): string {
   const { script, env, cwd, timeLimitMs } = step;
-  // As in an array of Busbar, each can know which one it is.
+  // Each process knows its index, as in an array of Busbar.
   const index = processesOf(step) > 1 ? ['BUSBAR_ARRAY_INDEX="$1"'] : [];
   const variables = Object.entries(env).map(([name, value]) => quoteShell(`${name}=${value}`));
   const words = [
@@ -44,7 +47,10 @@ busbar_step_${number}() { ${cwd === undefined ? "" : `CDPATH= cd -- ${quoteShell
 
 const GRACE_SECONDS = limits.killGraceMsDefault / 1_000;
 
-/** Each tells its name, for how many it waits, how many processes it has, and who waits for it. */
+/**
+ * Each step has its name, the number of its dependencies, the number of its processes, and its
+ * dependents.
+ */
 function stepLines(steps: readonly WorkloadStep[]): readonly string[] {
   const numbers = new Map(steps.map(({ name }, number) => [name, number]));
   const waiting = steps.map((): number[] => []);
@@ -72,14 +78,14 @@ const RUN_ONE = `busbar_write_0
 exit`;
 
 /**
- * - What can begin is in a queue; busbar_head is its first. A step leaves it when the last of its
- *   processes was started.
- * - Processes that have ended say so in a FIFO, in lines too short to be mixed. The shell itself holds
- *   it open for writing only while it starts some, so that it reads an end of file instead of waiting
- *   forever if whoever was to say so was killed.
+ * - Steps that can start are in a queue; busbar_head is its first. A step leaves it when the last of
+ *   its processes was started.
+ * - Processes that have ended report it in a FIFO, in lines too short to be interleaved. The shell
+ *   itself holds it open for writing only while it starts processes: it reads an end of file instead
+ *   of waiting forever if the waiting subshell was killed.
  * - Each output ends with a newline when it is shown, whether it had one or not (sed).
- * - Whoever waits for a process survives a TERM, to tell its real exit code. What a shell says of a
- *   signal that ended a process is not the process's own.
+ * - The subshell that waits for a process survives a TERM, to report its real exit code. The message
+ *   of a shell about the signal that ended a process is not output of the process.
  */
 const SCHEDULE = `mkfifo "$busbar_directory/ended" || exit
 exec 8<>"$busbar_directory/ended" 9<"$busbar_directory/ended" 8>&-

@@ -11,7 +11,7 @@ resources:
 ${text}`),
   );
 
-describe("groups at the top are one step", () => {
+describe("a group at the top is one step", () => {
   const found = steps(`attributes: {environment: {A: $x}}
 tasks:
 - {name: first, command: [x], resources: r}
@@ -28,7 +28,7 @@ groups:
   groups: [{name: h, depends_on: [b], tasks: [{name: d, command: [x]}]}]
 `);
 
-  test("which waits for what anything in it waits for outside", () => {
+  test("which has the dependencies of its descendants outside of it", () => {
     expect(found.map(({ name, after, launch }) => [name, after, launch])).toEqual([
       ["first", [], "each-process"],
       ["g", ["first"], "once"],
@@ -41,7 +41,7 @@ groups:
     });
   });
 
-  test("whose script submits its tasks, shows them and tells the first code", () => {
+  test("whose script submits its tasks, shows their output and exits with the first failed code", () => {
     const common = "--time-limit=60s --cwd=/data --env='A=$$x'";
     const wide = "--nodes=2 --ntasks=4 --cores-per-task=3";
     const afterB = "$(printf -- '--dependency=afterok:%s ' $job_g_b)";
@@ -58,7 +58,7 @@ groups:
   });
 });
 
-test("tasks alone are as everywhere", () => {
+test("tasks outside of groups are as for every scheduler", () => {
   expect(steps("tasks: [{name: t, command: [x], resources: wide, replicas: 2}]")).toMatchObject([
     { name: "t", launch: "each-process", copies: 2, shape: { processes: 4 } },
   ]);

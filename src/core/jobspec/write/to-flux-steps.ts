@@ -8,9 +8,10 @@ import { variableNames } from "../plan/plan-lines.ts";
 import { groupShapeOf, stepOf, type WorkloadStep } from "./to-steps.ts";
 
 /**
- * The same as `toSteps` for Flux, which has jobs inside of jobs: a group at the top is one step, an
- * instance of Flux that holds what the group asks for and in which its tasks, those of groups in it
- * too, are jobs. What something inside waits for outside, the whole group waits for.
+ * The same as `toSteps` for Flux, which has jobs inside jobs: a group at the top is one step, an
+ * instance of Flux with the resources of the group, in which its tasks and those of its inner
+ * groups are jobs. A dependency of an inner task on one outside becomes a dependency of the whole
+ * group.
  */
 export function toFluxSteps(jobspec: Jobspec): readonly WorkloadStep[] {
   const order = siblingOrder(jobspec.items);
@@ -42,10 +43,10 @@ function groupStep(
 }
 
 /**
- * Submits all tasks, then shows the output of each and learns its exit code, in the order of submission.
- * Flux ends a task whose dependency fails; when the dependency has failed already, Flux rejects the
- * submission. The script then leaves that task out, and what depends on it, and goes on: the exit code
- * is that of the first task that failed, or of the rejected submission when none did.
+ * Submits all tasks, then shows the output of each and gets its exit code, in the order of
+ * submission. Flux ends a task whose dependency fails; when the dependency has failed already, Flux
+ * rejects the submission. The script then skips that task and its dependents, and continues: the
+ * exit code is that of the first task that failed, or of the rejected submission when none did.
  */
 function scriptOf(jobspec: Jobspec, group: TaskGroup): string {
   const tasks = flattenTasks({ ...jobspec, items: [group] });

@@ -4,8 +4,8 @@ import { checkJobspec, parseJobspec } from "../read/parse.ts";
 import { EXPERIMENTAL, FLUX_V1, NEXTGEN } from "../testing/documents.ts";
 import { toFluxV1 } from "./to-flux-v1.ts";
 
-describe("to flux V1", () => {
-  test("a document in flux V1 is the same afterwards", () => {
+describe("conversion to flux V1", () => {
+  test("a document in flux V1 round trips", () => {
     expect(toFluxV1(parseJobspec(FLUX_V1))).toEqual({
       version: 1,
       resources: [
@@ -83,33 +83,27 @@ describe("to flux V1", () => {
 
   const node = "{type: node, count: 1, with: [{type: core, count: 1}]}";
   const refused: readonly (readonly [string, string])[] = [
-    [
-      NEXTGEN,
-      'Flux V1 has no words for a group ("train")\nFlux V1 has no words for several tasks (3)',
-    ],
-    [
-      EXPERIMENTAL,
-      "Flux V1 has no words for steps\nFlux V1 has no words for requirements (io, os)",
-    ],
-    [one(node, ", replicas: 2"), "Flux V1 has no words for replicas (2)"],
-    [one(node, ", local: true"), "Flux V1 has no words for a local task"],
+    [NEXTGEN, 'Flux V1 cannot express a group ("train")\nFlux V1 cannot express several tasks (3)'],
+    [EXPERIMENTAL, "Flux V1 cannot express steps\nFlux V1 cannot express requirements (io, os)"],
+    [one(node, ", replicas: 2"), "Flux V1 cannot express replicas (2)"],
+    [one(node, ", local: true"), "Flux V1 cannot express a local task"],
     [
       one("{type: rack, replicas: 1, with: [{type: node, count: 2}]}"),
-      "Flux V1 has no words for a slot of 2 nodes",
+      "Flux V1 cannot express a slot of 2 nodes",
     ],
     [
       one(
         "{type: node, count: 1, with: [{type: memory, count: 1, unit: GB}, {type: fpga, count: 1}]}",
       ),
-      'Flux V1 has no words for memory\nFlux V1 has no words for a resource of type "fpga"',
+      'Flux V1 cannot express memory\nFlux V1 cannot express a resource of type "fpga"',
     ],
     [
       one(node).replace("resources: r}", "resources: r|r}"),
-      "Flux V1 has no words for alternatives (2)",
+      "Flux V1 cannot express alternatives (2)",
     ],
     [
       one(node).replace("resources: r}", "resources: r&r}"),
-      "Flux V1 has no words for several resources wanted together",
+      "Flux V1 cannot express several resources in one request",
     ],
   ];
   for (const [text, want] of refused) {
@@ -118,7 +112,7 @@ describe("to flux V1", () => {
     });
   }
 
-  test("a script is run by what its first line names", () => {
+  test("a script runs by the interpreter of its first line", () => {
     const command = (work: string) => {
       const converted = toFluxV1(parseJobspec(one(node).replace("command: [x]", work)));
       return (converted["tasks"] as readonly { readonly command: unknown }[])[0]?.command;

@@ -8,7 +8,10 @@ import { argvOf } from "./work-script.ts";
 
 type PlainMap = { readonly [key: string]: Plain };
 
-/** The same as a Flux V1 document. Throws AppError that names all that V1 has no words for. */
+/**
+ * The jobspec as a Flux V1 document. Throws an AppError that lists everything that V1 cannot
+ * express.
+ */
 export function toFluxV1(jobspec: Jobspec): PlainMap {
   const reasons: string[] = [];
   const group = jobspec.items.find(({ kind }) => kind === "group");
@@ -20,7 +23,7 @@ export function toFluxV1(jobspec: Jobspec): PlainMap {
     task === undefined || reasons.length > 0 ? undefined : toResources(task, reasons);
   const run = task?.work.run;
   if (reasons.length > 0 || task === undefined || run === undefined) {
-    const text = firstOf(reasons).map((reason) => `Flux V1 has no words for ${reason}`);
+    const text = firstOf(reasons).map((reason) => `Flux V1 cannot express ${reason}`);
     throw new AppError("invalid_argument", text.join("\n"));
   }
   const attributes = effectiveAttributes(jobspec, [task]);
@@ -71,11 +74,11 @@ function toResources(task: JobspecTask, reasons: string[]): Plain {
   const [trees = []] = task.resources;
   const shape = shapeOf(trees);
   const { perSlot, nodes, nodesPerSlot, slots } = shape;
-  if (trees.length > 1) reasons.push("several resources wanted together");
+  if (trees.length > 1) reasons.push("several resources in one request");
   if (nodesPerSlot > 1) reasons.push(`a slot of ${nodesPerSlot} nodes`);
   if (perSlot.memoryBytes > 0 || perSlot.isMemoryUnknown) reasons.push("memory");
   for (const name of Object.keys(perSlot.others)) reasons.push(`a resource of type ${quote(name)}`);
-  if (nodes !== undefined && slots % nodes !== 0) reasons.push("nodes that are not alike");
+  if (nodes !== undefined && slots % nodes !== 0) reasons.push("nodes that differ");
   const slot = {
     type: "slot",
     label: labelOf(task),
@@ -86,7 +89,7 @@ function toResources(task: JobspecTask, reasons: string[]): Plain {
     ],
   };
   if (nodes === undefined) {
-    if (shape.isExclusive) reasons.push("exclusive use of what is no node");
+    if (shape.isExclusive) reasons.push("exclusive use of a resource that is not a node");
     return [slot];
   }
   const exclusive = shape.isExclusive ? { exclusive: true } : {};
@@ -94,8 +97,8 @@ function toResources(task: JobspecTask, reasons: string[]): Plain {
 }
 
 /**
- * V1 wants a duration, of which 0 is without limit. The name is Flux's own attribute; what else is
- * kept for others is the user's.
+ * V1 requires a duration; 0 means no limit. The name is an attribute of Flux; attributes that
+ * Busbar passes on are the user's.
  */
 function toAttributes(attributes: Attributes, name: string | undefined): PlainMap {
   const { durationMs, cwd, environment, extras } = attributes;

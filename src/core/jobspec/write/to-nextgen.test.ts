@@ -9,7 +9,7 @@ import { DIALECTS } from "../testing/documents.ts";
 
 const START = { line: 1, column: 1 };
 
-/** What a jobspec says, wherever and in whatever dialect it is written. */
+/** The meaning of a jobspec, independent of its dialect and structure. */
 function meaning(jobspec: Jobspec): unknown {
   const unplaced = (item: JobspecItem): unknown =>
     item.kind === "group"
@@ -25,7 +25,7 @@ function meaning(jobspec: Jobspec): unknown {
   };
 }
 
-describe("to nextgen", () => {
+describe("conversion to nextgen", () => {
   for (const [name, text] of DIALECTS) {
     test(`a document in ${name} means the same afterwards`, () => {
       const jobspec = parseJobspec(text);
@@ -36,7 +36,7 @@ describe("to nextgen", () => {
     });
   }
 
-  test("any document means the same afterwards", () => {
+  test("any document keeps its meaning", () => {
     let valid = 0;
     let runs = 0;
     fc.assert(

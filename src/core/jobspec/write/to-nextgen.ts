@@ -16,8 +16,8 @@ type Fields = { readonly [key: string]: Plain | undefined };
 type PlainMap = { readonly [key: string]: Plain };
 
 /**
- * The same as a nextgen document. Groups stand at its top and are placed by name, because the tools
- * around nextgen look for them nowhere else.
+ * The jobspec as a nextgen document. Groups are at its top and are placed by name, because other
+ * nextgen tools expect them there.
  */
 export function toNextgen(jobspec: Jobspec): PlainMap {
   const groups = groupsIn(jobspec.items).map(groupOf);
@@ -35,7 +35,7 @@ export function toNextgen(jobspec: Jobspec): PlainMap {
   });
 }
 
-/** Without what is not said. */
+/** Without undefined fields. */
 const defined = (fields: Fields): PlainMap =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([key, value]): [string, Plain][] =>
@@ -58,7 +58,7 @@ const entryOf = (item: JobspecItem): PlainMap =>
 const groupOf = (group: TaskGroup): PlainMap =>
   defined({ ...commonOf(group), tasks: group.items.map(entryOf) });
 
-/** What is depended on can be seen from here by its last name: that is how it was found. */
+/** A dependency is visible from here by its last name: that is how it was resolved. */
 const commonOf = (item: JobspecItem): Fields => ({
   name: item.name,
   resources: choiceOf(item.asks),
@@ -73,7 +73,7 @@ const commonOf = (item: JobspecItem): Fields => ({
 function taskOf(task: JobspecTask): PlainMap {
   const { work, processes } = task;
   const { run, scripts, steps } = work;
-  // What starts with #! is known as a script by all tools, any other only by Busbar.
+  // All tools recognise a script by its #!; without one, only Busbar does.
   const isKnown = run?.kind === "script" && run.text.startsWith("#!");
   const text = run?.kind === "script" ? run.text : undefined;
   const isUsual = processes.kind === "per-slot" && processes.count === 1;
@@ -145,7 +145,7 @@ function resourceOf(request: ResourceRequest): PlainMap {
   });
 }
 
-/** A list of values for another field, or a second one for the same, is its attribute. */
+/** A list of values for another field, or a second one for the same field, becomes an attribute. */
 function requirementOf({ subsystem, conditions }: Requirement): PlainMap {
   const [first] = conditions;
   let fields: Fields = {};
@@ -163,7 +163,7 @@ function conditionOf(condition: Condition): Fields {
       return { match: oneOf(condition.values) };
     case "version":
       return { min: condition.min, max: condition.max };
-    // A jobspec has no way to compare numbers, so that no jobspec holds one.
+    // Jobspecs cannot compare numbers, so no jobspec contains one.
     case "number":
     case "present":
       return {};

@@ -13,7 +13,7 @@ resources:
   wide: {type: node, count: 2, with: [{type: slot, count: 2, with: [{type: core, count: 6}, {type: gpu, count: 2}, {type: memory, count: 2, unit: GiB}]}]}
 `;
 
-test("what is built is used only when it is there", () => {
+test("a task that uses built software runs only after the build", () => {
   const shape = {
     nodes: 1,
     processes: 1,
@@ -42,7 +42,7 @@ test("what is built is used only when it is there", () => {
   ]);
 });
 
-test("groups are taken apart: they are waited for as wholes, and their tasks run in what they have", () => {
+test("groups are flattened: others depend on them as a whole, and their tasks run in their resources", () => {
   const found = steps(`${HEAD}
 attributes: {duration: 1h, environment: {A: outer, B: outer}}
 tasks:
@@ -129,7 +129,7 @@ test("scripts keep their first line, or get one", () => {
   expect(script('command: [echo, "it\'s", ""]')).toBe("#!/bin/sh\nexec echo 'it'\\''s' ''\n");
 });
 
-test("what writes files does so in a directory of its own, unless it is told where", () => {
+test("a task that writes files does so in a directory of its own, unless the jobspec sets one", () => {
   const text = EXPERIMENTAL.replace("key: sharedfs, value: false", "key: sharedfs, value: true");
   const [own] = steps(text);
   expect(own?.script).toMatch(
@@ -139,7 +139,7 @@ test("what writes files does so in a directory of its own, unless it is told whe
   expect([told?.cwd, told?.script.includes("busbar_directory")]).toEqual(["/data", false]);
 });
 
-test("what cannot be staged is refused by its name", () => {
+test("a file that cannot be staged is rejected by name", () => {
   const text = EXPERIMENTAL.replace(
     "{step: write, filename: frame.sh, executable: true}",
     "{step: unset, key: stage}",
@@ -147,7 +147,7 @@ test("what cannot be staged is refused by its name", () => {
   expect(() => steps(text)).toThrow(/cannot stage frame.sh: nothing copies files to the nodes/);
 });
 
-test("of any document: names are unique, and each comes after those it waits for", () => {
+test("in any document names are unique, and each step comes after its dependencies", () => {
   let several = 0;
   fc.assert(
     fc.property(document, (each) => {
@@ -172,7 +172,7 @@ test("of any document: names are unique, and each comes after those it waits for
   expect(several).toBeGreaterThan(10);
 });
 
-test("nodes that are slots are asked for, and gpus that hold something count", () => {
+test("nodes that are slots are requested, and gpus with children count", () => {
   const shapeOf = (resource: string) =>
     steps(`version: 1
 resources: {r: ${resource}}

@@ -5,15 +5,15 @@ import type { Jobspec, JobspecTask, Processes, TaskGroup, TaskWork } from "../mo
 import { type Shape, shapeOf } from "../shape.ts";
 import { plainWork } from "./work-script.ts";
 
-/** One task of a jobspec as a job for a scheduler that knows dependencies. */
+/** One task of a jobspec as a job for a scheduler that supports dependencies. */
 export interface WorkloadStep {
   /** The path of the task: unique. */
   readonly name: string;
-  /** Names of earlier steps, all of whose copies must have succeeded before it begins. */
+  /** Names of earlier steps, all of whose copies must succeed before it starts. */
   readonly after: readonly string[];
   /**
-   * Text with its `#!` line. Each process of the shape runs it; or it is run once, and starts by
-   * itself whatever the shape has room for.
+   * Text with its `#!` line. Each process of the shape runs it; or it runs once, and itself starts
+   * as many processes as the shape allows.
    */
   readonly script: string;
   readonly launch: "each-process" | "once";
@@ -22,26 +22,28 @@ export interface WorkloadStep {
   readonly cwd: string | undefined;
   readonly timeLimitMs: number | undefined;
   readonly shape: StepShape;
-  /** How often it runs, each time with all of the shape; more than one: an array, 0 to copies - 1. */
+  /**
+   * How often it runs, each time with the whole shape; more than one: an array, 0 to copies - 1.
+   */
   readonly copies: number;
 }
 
-/** What the processes of a step get; 0: not spoken of. */
+/** The resources of a step's processes; 0: not requested. */
 export interface StepShape {
-  /** Over which the processes are spread; undefined: anywhere. */
+  /** Over which the processes are spread; undefined: any. */
   readonly nodes: number | undefined;
   readonly processes: number;
   readonly coresPerProcess: number;
   readonly gpusPerProcess: number;
   readonly memoryBytesPerProcess: number;
-  /** Whole nodes, used by nothing else. */
+  /** Whole nodes, shared with no other job. */
   readonly isExclusive: boolean;
 }
 
 /**
- * The tasks of a jobspec as jobs, each after those it waits for. Groups are taken apart: their tasks
- * run in what they ask for themselves, or in what the group asks for, and wait for each other as the
- * groups do. Throws AppError for what cannot be run.
+ * The tasks of a jobspec as jobs, each after its dependencies. Groups are flattened: their tasks
+ * run in their own resources, or in those of the group, and inherit the dependencies of the groups.
+ * Throws AppError for tasks that cannot run.
  */
 export const toSteps = (jobspec: Jobspec): readonly WorkloadStep[] =>
   flattenTasks(jobspec).map(stepOf);
@@ -55,25 +57,25 @@ export function stepOf({ task, attributes, dependsOn }: FlatTask): WorkloadStep 
     launch: "each-process",
     env: environment,
     cwd,
-    // 0 is without limit.
+    // 0 means no limit.
     timeLimitMs: durationMs === 0 ? undefined : durationMs,
     shape: stepShapeOf(task),
     copies: task.replicas,
   };
 }
 
-/** Of a local task one process that asks for nothing: there is no other place to run it. */
+/** A local task is one process that requests nothing: there is no other place to run it. */
 export function stepShapeOf({
   isLocal,
   processes,
   resources,
 }: Pick<JobspecTask, "isLocal" | "processes" | "resources">): StepShape {
-  // The first choice: a submitted job cannot hold alternatives.
+  // The first alternative: a submitted job cannot have several.
   const shape = shapeOf(isLocal ? [] : (resources[0] ?? []));
   return partOf(shape, isLocal ? ONE : processes);
 }
 
-/** What a group holds for what is in it: a process stands for a slot. */
+/** The resources of a group for its tasks: a process stands for a slot. */
 export function groupShapeOf({ resources }: TaskGroup): StepShape {
   const shape = shapeOf(resources[0] ?? []);
   return partOf(shape, ONE_EACH);
@@ -82,7 +84,7 @@ export function groupShapeOf({ resources }: TaskGroup): StepShape {
 const ONE_EACH: Processes = { kind: "per-slot", count: 1 };
 const ONE: Processes = { kind: "total", count: 1 };
 
-/** What one process gets of its slot. A slot of several nodes has a process on each. */
+/** The part of its slot that one process gets. A slot of several nodes has a process on each. */
 function partOf(shape: Shape, { kind, count }: Processes): StepShape {
   const { slots, nodesPerSlot, perSlot, isExclusive } = shape;
   const sharing = (kind === "per-slot" ? count : 1) * Math.max(1, nodesPerSlot);
@@ -96,14 +98,14 @@ function partOf(shape: Shape, { kind, count }: Processes): StepShape {
   };
 }
 
-/** What one process runs. */
+/** The script of one process. */
 function scriptOf({ path, work }: JobspecTask, cwd: string | undefined): string {
   const plain = plainWork(work);
   switch (plain.kind) {
     case "impossible":
       throw new AppError("invalid_argument", `${path}: ${plain.reason}`);
     case "command":
-      // In place of the shell, so that nothing stands between it and a signal.
+      // exec replaces the shell, so that signals reach the command itself.
       return `#!/bin/sh\nexec ${joinShell(plain.argv)}\n`;
     case "script": {
       const text = plain.text.startsWith("#!") ? plain.text : `#!/bin/sh\n${plain.text}`;
@@ -114,7 +116,7 @@ function scriptOf({ path, work }: JobspecTask, cwd: string | undefined): string 
 
 const hasFiles = ({ scripts, steps }: TaskWork): boolean => scripts.length + steps.length > 0;
 
-/** Files of the same name, of other processes or tasks, are not in its way. */
+/** So that files of the same name of other processes or tasks do not collide. */
 const inOwnDirectory = (text: string): string =>
   text.replace(
     /^(#!.*\nset -e\n)/,

@@ -9,16 +9,19 @@ import type { Jobspec, JobspecTask } from "../model.ts";
 import { perProcess } from "../split-processes.ts";
 import { firstOf, specOf } from "./to-busbar.ts";
 
-/** Whether processes that may run by themselves do, on nodes with agents; else a cluster gets them all. */
+/**
+ * Whether processes that can run by themselves become tasks of their own, on nodes with agents;
+ * otherwise one cluster gets all of them.
+ */
 export type IsSplit = (forms: {
   readonly ofEach: ResourceChoice;
   readonly ofAll: ResourceChoice;
 }) => boolean;
 
 /**
- * The tasks of a jobspec as jobs that ask for parts of a graph, in an order in which each comes after
- * those it depends on. Throws AppError that tells all that cannot be run. Yields between slices of
- * tasks: thousands take a while.
+ * The tasks of a jobspec as jobs with graph requests, each after its dependencies. Throws an
+ * AppError that lists all tasks that cannot run. Yields between slices of tasks: thousands take a
+ * while.
  */
 export function* toSubmissions(
   jobspec: Jobspec,
@@ -37,7 +40,7 @@ export function* toSubmissions(
       ? { copies: task.replicas }
       : { ...(yield* slicer.next(() => placedBy(task, isSplit))), ...select };
     const refuse = (reason: string): unknown => reasons.push(`${task.path}: ${reason}`);
-    // Others could not depend on it: they would be taken to mean a job by its id.
+    // Otherwise a dependency on it would be read as one on a job id.
     if (/^\d+(?:\.\d+)?$/.test(task.path)) refuse("a name must not look like the id of a job");
     const spec = specOf(flat, placed, refuse);
     if (spec !== undefined) jobs.push(spec);

@@ -2,21 +2,22 @@ import { quoteShell, joinShell } from "../../../lib/shell.ts";
 import { unreachable } from "../../../lib/invariant.ts";
 import type { Run, ScriptFile, TaskWork } from "../model.ts";
 
-/** What a task does on one node: a command, or a script. */
+/** The work of a task on one node: a command, or a script. */
 export type PlainWork =
   | { readonly kind: "command"; readonly argv: readonly string[] }
   | { readonly kind: "script"; readonly text: string }
-  /** It needs what nodes without a shared file system do not have. */
+  /** It requires a feature that nodes without a shared file system lack. */
   | { readonly kind: "impossible"; readonly reason: string };
 
 /**
- * Steps, scripts and command as one thing to run. Files are written into the directory in which the
- * task runs. Steps run one after the other, and the first that fails ends it.
+ * Combines steps, scripts and command into one script or command. Files are written to the
+ * directory in which the task runs. Steps run one after the other; the first that fails ends the
+ * task.
  */
 export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
   if (steps.length === 0 && scripts.length === 0 && run !== undefined) return run;
   const lines: string[] = [];
-  const written = new Set<string>(); // with the directory: a file may be wanted in several
+  const written = new Set<string>(); // with the directory: steps may write a file to several
   let isShared = true;
   let directory = ".";
   const enter = (): string => (directory === "." ? "" : `cd ${quoteShell(directory)} && `);
@@ -34,7 +35,7 @@ export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
           const reason = `cannot stage ${step.path}: nothing copies files to the nodes`;
           return { kind: "impossible", reason };
         }
-        break; // It is where the task is already.
+        break; // The task is there already.
       case "write":
         lines.push(...writeLines(scriptNamed(scripts, step.script), directory, step.isExecutable));
         written.add(`${directory}/${step.script}`);
@@ -63,7 +64,7 @@ export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
 const scriptNamed = (scripts: readonly ScriptFile[], name: string): ScriptFile =>
   scripts.find((each) => each.name === name) ?? { name, content: "" };
 
-/** In place at once: another process of the task may be running the file that was there. */
+/** Replaced atomically: another process of the task may be running the existing file. */
 function writeLines(script: ScriptFile, directory: string, isExecutable: boolean): string[] {
   const path = quoteShell(`${directory}/${script.name}`);
   const write = `printf %s ${quoteShell(script.content)} >${path}.$$`;
@@ -71,13 +72,13 @@ function writeLines(script: ScriptFile, directory: string, isExecutable: boolean
   return [write, ...executable, `mv -f -- ${path}.$$ ${path}`];
 }
 
-/** By its #! line if it has one; else by bash, which is what those who write them expect. */
+/** By its #! line if it has one; else by bash, which authors of such scripts expect. */
 const runLine = ({ name, content }: ScriptFile): string =>
   content.startsWith("#!")
     ? `chmod +x -- ${quoteShell(`./${name}`)} && ${quoteShell(`./${name}`)}`
     : `/bin/bash -- ${quoteShell(`./${name}`)}`;
 
-/** Writes the script to a file of its own, so that its #! line counts. */
+/** Writes the script to a file of its own, so that its #! line takes effect. */
 const RUN_SCRIPT =
   'd=$(mktemp -d) && printf %s "$1" >"$d/script" && chmod +x "$d/script" && "$d/script"; ' +
   'code=$?; rm -rf "$d"; exit $code';

@@ -8,8 +8,8 @@ export interface IndexRange {
 }
 
 /**
- * The indexes of an array job, kept as ranges so that a million tasks cost no more than one.
- * Ranges are in rising order and do not overlap.
+ * The indexes of an array job, stored as ranges so that a million tasks cost no more than one. Ranges
+ * are ascending and do not overlap.
  */
 export type IndexRanges = readonly IndexRange[];
 
@@ -32,7 +32,7 @@ export function indexAt(ranges: IndexRanges, position: number): number | undefin
   return undefined;
 }
 
-/** How many indexes are below `index`: its position, or where it would stand. */
+/** The number of indexes below `index`: its position, or where to insert it. */
 export function positionOf(ranges: IndexRanges, index: number): number {
   let before = 0;
   for (const range of ranges) {
@@ -57,19 +57,19 @@ export interface ArrayLimits {
 
 const RANGE = " *([0-9]{1,10})(?:-([0-9]{1,10})(?::([1-9][0-9]{0,9}))?)? *";
 const PART = new RegExp(`^${RANGE}$`);
-/** The form of an array; that its ranges rise and do not overlap no pattern can say. */
+/** The format of an array. A pattern cannot check that its ranges ascend and do not overlap. */
 export const ARRAY_PATTERN = `^${RANGE}(,${RANGE})*(%[1-9][0-9]{0,9})?$`;
 const SHAPE = 'use a form like "0-99", "1-9:2" or "0-3,8,10-12"';
 const PARTS_MAX = 1_000;
 
-/** An array as it is written: its indexes, and how many of its tasks may be under way at once. */
+/** A parsed array: its indexes, and how many of its tasks may be active at once. */
 export interface ArrayTerms {
   readonly array: IndexRanges;
   /** undefined: any number. */
   readonly tasksAtOnce: number | undefined;
 }
 
-/** Parses "0-99%5", of which "%5" may be left out. */
+/** Parses "0-99%5"; "%5" is optional. */
 export function parseArray(text: string, field: string, limits: ArrayLimits): ArrayTerms {
   const [ranges = "", most, ...others] = text.split("%");
   if (most === undefined)
@@ -117,7 +117,7 @@ function parsePart(part: string, field: string, limits: ArrayLimits): IndexRange
   return { first, last: first + Math.floor((last - first) / step) * step, step };
 }
 
-/** Ranges of indexes that come in rising order: those with equal distances are one. */
+/** Ascending indexes as ranges: indexes with equal distances become one range. */
 export function indexesToRanges(indexes: readonly number[], field: string): IndexRanges {
   const ranges: { first: number; last: number; step: number }[] = [];
   for (const index of indexes) {
@@ -132,7 +132,7 @@ export function indexesToRanges(indexes: readonly number[], field: string): Inde
   throw unprocessable(field, `its tasks make ${ranges.length} ranges; at most ${PARTS_MAX}`);
 }
 
-/** Two that are apart are written as two. */
+/** Writes a range of two distant indexes as two. */
 const splitPair = ({ first, last, step }: IndexRange): IndexRange[] =>
   step > 1 && last - first === step
     ? [first, last].map((index) => ({ first: index, last: index, step: 1 }))

@@ -3,7 +3,7 @@ import { limits } from "../../../limits.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
 
-test("the kind is filled in, and nothing said is nothing", () => {
+test("the kind has a default, and an empty list means no dependency", () => {
   expect(toDependencies(undefined)).toBeUndefined();
   expect(toDependencies([])).toBeUndefined();
   expect(
@@ -23,7 +23,10 @@ const many = (count: number): string[] => Array.from({ length: count }, () => "a
 const max = limits.dependenciesPerJobMax;
 
 const refused: readonly [readonly DependencyInput[], string][] = [
-  [[{ kind: "afterOK", on: ["a"] }], 'dependsOn[0].kind: "afterOK" is no kind of dependency; did'],
+  [
+    [{ kind: "afterOK", on: ["a"] }],
+    'dependsOn[0].kind: "afterOK" is not a kind of dependency; did',
+  ],
   [[{ kind: "banana", on: ["a"] }], "use afterok, afterany, afternotok, after, singleton"],
   [[{ on: ["a"] }, {}], "dependsOn[1].on: must name at least one job"],
   [[{ on: [] }], "dependsOn[0].on: must name at least one job"],
@@ -48,7 +51,7 @@ const refused: readonly [readonly DependencyInput[], string][] = [
       { kind: "singleton", name: "x" },
       { kind: "singleton", name: "x" },
     ],
-    "dependsOn[1].name: is there twice",
+    "dependsOn[1].name: appears twice",
   ],
   [[{ on: many(max + 1) }], `dependsOn[0].on: at most ${max} jobs`],
   [[{ on: many(max) }, { on: ["b"] }], `dependsOn: at most ${max} jobs`],

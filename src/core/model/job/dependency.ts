@@ -5,10 +5,10 @@ import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
 import type { JobId } from "../ids.ts";
 
-/** What the jobs waited for must have done. */
+/** The condition on the jobs depended on. */
 export type DependencyKind = "afterok" | "afterany" | "afternotok" | "after";
 
-/** One line of what a job depends on, as it was written; all lines must be met. */
+/** One dependency of a job, as written; all must be met. */
 export type Dependency =
   | {
       readonly kind: DependencyKind;
@@ -19,7 +19,7 @@ export type Dependency =
     }
   | { readonly kind: "singleton"; readonly name: string };
 
-/** As any door hands it over. */
+/** As doors pass it on. */
 export interface DependencyInput {
   readonly kind?: string | undefined;
   readonly on?: readonly string[] | undefined;
@@ -36,8 +36,8 @@ export interface DependencyTarget {
 }
 
 /**
- * The same with names resolved: what still keeps a job from the queue. It shrinks when jobs that it
- * names are removed, and is gone when the job is released.
+ * The same with resolved names: the conditions that still keep a job out of the queue. It shrinks when
+ * jobs that it names are removed, and is dropped when the job is released.
  */
 export type Clause = TargetClause | { readonly kind: "singleton"; readonly name: string };
 
@@ -69,7 +69,7 @@ export const REFERENCE_RULE = {
   hint: "a text without NUL characters",
 } as const satisfies Rule;
 
-/** Checks what can be checked without knowing any other job. An empty list says nothing. */
+/** Validates everything that does not depend on other jobs. An empty list means none. */
 export function toDependencies(
   inputs: readonly DependencyInput[] | undefined,
 ): readonly Dependency[] | undefined {
@@ -83,7 +83,7 @@ export function toDependencies(
       targets += one.on.length;
       continue;
     }
-    if (singletons.has(one.name)) throw unprocessable(`dependsOn[${at}].name`, "is there twice");
+    if (singletons.has(one.name)) throw unprocessable(`dependsOn[${at}].name`, "appears twice");
     singletons.add(one.name);
   }
   if (targets > limits.dependenciesPerJobMax) throw tooMany("dependsOn").as("unprocessable");
@@ -104,7 +104,7 @@ function toKind(text: string, field: string): (typeof DEPENDENCY_KINDS)[number] 
   const meant = nearest(text, DEPENDENCY_KINDS);
   const hint =
     meant === undefined ? `use ${DEPENDENCY_KINDS.join(", ")}` : `did you mean ${meant}?`;
-  throw invalid(field, `${JSON.stringify(text.slice(0, 40))} is no kind of dependency; ${hint}`);
+  throw invalid(field, `${JSON.stringify(text.slice(0, 40))} is not a kind of dependency; ${hint}`);
 }
 
 function toSingleton({ on, atLeast, name }: DependencyInput, field: string): Dependency {

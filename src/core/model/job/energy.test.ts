@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import { limits } from "../../../limits.ts";
 import { checkPower, offeredToOne, withPower } from "../node/power.ts";
 import { fromResources } from "../resources.ts";
-import { BARE_PLACE, type EnergyInput, partOf, SHARE_PLACE, toEnergy } from "./energy.ts";
+import {
+  BARE_SHARE_RESOURCE,
+  type EnergyInput,
+  partOf,
+  SHARE_RESOURCE,
+  toEnergy,
+} from "./energy.ts";
 import { type JobSpecInput, toJobSpec } from "./job-spec.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -33,7 +39,7 @@ describe("energy of a job", () => {
     [{ wattSeconds: 400, greatestShare: 0 }, "energy.greatestShare", /from 1/],
     [{ wattSeconds: 10 ** 9, greatestShare: 1 }, "energy.greatestShare", /at least 10000 /],
     [{ wattSeconds: 400, split: "random" }, "energy.split", /earliest, fewest, spread/],
-  ])("%j is refused for %s", (input, field, message) => {
+  ])("%j is rejected for %s", (input, field, message) => {
     expect(() => toEnergy(input)).toThrow(expect.objectContaining({ field }));
     expect(() => toEnergy(input)).toThrow(message);
   });
@@ -44,17 +50,17 @@ describe("energy of a job", () => {
     [{ select: { strategy: "first" } }, "select"],
     [{ placement: { kind: "pulling" } }, "placement.kind"],
     [{ command: undefined, jobspec: "version: 1" }, "jobspec"],
-    [{ resources: { [SHARE_PLACE]: 1 } }, `resources.${SHARE_PLACE}`],
-  ])("with %j is refused for %s", (others, field) => {
+    [{ resources: { [SHARE_RESOURCE]: 1 } }, `resources.${SHARE_RESOURCE}`],
+  ])("with %j is rejected for %s", (others, field) => {
     const input = { command: ["true"], energy: { wattSeconds: 4 }, ...others };
     expect(() => toJobSpec(input)).toThrow(expect.objectContaining({ field }));
   });
 
-  test("a share takes the place of one, and without a command the place of those, too", () => {
+  test("a share takes one share resource, and without a command also the one for bare shares", () => {
     const energy = { wattSeconds: 4 };
     const [run, bare] = [toJobSpec({ command: ["true"], energy }), toJobSpec({ energy })];
-    expect(run.needs).toEqual({ cpu: 1_000, [SHARE_PLACE]: 1 });
-    expect(bare.needs).toEqual({ [SHARE_PLACE]: 1, [BARE_PLACE]: 1 });
+    expect(run.needs).toEqual({ cpu: 1_000, [SHARE_RESOURCE]: 1 });
+    expect(bare.needs).toEqual({ [SHARE_RESOURCE]: 1, [BARE_SHARE_RESOURCE]: 1 });
     expect(toJobSpec({ energy: { wattSeconds: 5 } }).needs).toBe(bare.needs);
     expect(fromResources(run.needs)).toEqual({ cpu: 1 });
     expect(bare.name).toBe("energy");
@@ -98,23 +104,23 @@ describe("power of a node", () => {
       },
       "power.changes",
     ],
-  ])("%j is refused", (power, field) => {
+  ])("%j is rejected", (power, field) => {
     expect(() => checkPower(power, "power")).toThrow(expect.objectContaining({ field }));
   });
 
-  test("is a place for one share, which nobody can tell by hand", () => {
-    expect(withPower({ cpu: 1 }, { watts: 5 })).toEqual({ cpu: 1, [SHARE_PLACE]: 1 });
-    const bare = { cpu: 1, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 };
+  test("adds one share resource, which callers cannot set", () => {
+    expect(withPower({ cpu: 1 }, { watts: 5 })).toEqual({ cpu: 1, [SHARE_RESOURCE]: 1 });
+    const bare = { cpu: 1, [SHARE_RESOURCE]: 1, [BARE_SHARE_RESOURCE]: 1 };
     expect(withPower({ cpu: 1 }, { watts: 5, isBare: true })).toEqual(bare);
-    expect(withPower({ cpu: 1, [SHARE_PLACE]: 9 }, undefined)).toEqual({ cpu: 1 });
+    expect(withPower({ cpu: 1, [SHARE_RESOURCE]: 9 }, undefined)).toEqual({ cpu: 1 });
   });
 
-  test("of a site is as many places as it takes shares, each with what an edge of it offers", () => {
-    const capacity = { cpu: 4_000, [SHARE_PLACE]: 9 };
+  test("of a site adds as many as it accepts shares, each with the offer of one edge", () => {
+    const capacity = { cpu: 4_000, [SHARE_RESOURCE]: 9 };
     const power = { watts: 5, isBare: true, site: { edges: 7, shares: 3, capacity } } as const;
-    const all = { cpu: 12_000, [SHARE_PLACE]: 3, [BARE_PLACE]: 3 };
+    const all = { cpu: 12_000, [SHARE_RESOURCE]: 3, [BARE_SHARE_RESOURCE]: 3 };
     expect(withPower({ cpu: 99 }, power)).toEqual(all);
-    const one = { cpu: 4_000, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 };
+    const one = { cpu: 4_000, [SHARE_RESOURCE]: 1, [BARE_SHARE_RESOURCE]: 1 };
     expect(offeredToOne({ capacity: all, power })).toEqual(one);
     expect(offeredToOne({ capacity: { cpu: 1 } })).toEqual({ cpu: 1 });
   });

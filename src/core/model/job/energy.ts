@@ -12,20 +12,20 @@ import { whole } from "./whole.ts";
 
 export const SPLITS = ["earliest", "fewest", "spread"] as const;
 
-/** How shares are made: so that the job ends first, on few nodes, or equal ones on many. */
+/** The aim of a split: the earliest end, the fewest nodes, or equal shares on many. */
 export type Split = (typeof SPLITS)[number];
 
-/** What a job says of its energy, complete. */
+/** The energy terms of a job, complete. */
 export interface EnergyTerms {
   readonly wattSeconds: number;
-  /** No share is smaller, unless less than this is left. */
+  /** The smallest share, unless less than this is left. */
   readonly leastShare: number;
   readonly greatestShare: number;
   readonly split: Split;
 }
 
 export interface EnergyInput {
-  /** Absent: 0, as messages have it. */
+  /** Absent: 0, as in protobuf messages. */
   readonly wattSeconds?: number | undefined;
   readonly leastShare?: number | undefined;
   readonly greatestShare?: number | undefined;
@@ -67,37 +67,37 @@ export function toEnergy(input: EnergyInput | undefined): EnergyTerms | undefine
 }
 
 /**
- * A node with power works at one share at a time, with all of its power: the place for it is a resource like others, of
- * which it has one. So whoever asks whether a node is free, who gets it next and why a job waits finds out as for cpus.
+ * A node with power runs one share at a time, with all of its power. So a share takes a resource of which such a node has one: capacity
+ * checks, queue order and explanations then work as for cpus.
  */
-export const SHARE_PLACE = "power-share";
-/** And nodes that need no command have one of these beside it. */
-export const BARE_PLACE = "power-share-without-command";
+export const SHARE_RESOURCE = "power-share";
+/** Nodes that need no command have one of these as well. */
+export const BARE_SHARE_RESOURCE = "power-share-without-command";
 
-const PLACES: ReadonlySet<string> = new Set([SHARE_PLACE, BARE_PLACE]);
+const SHARE_RESOURCES: ReadonlySet<string> = new Set([SHARE_RESOURCE, BARE_SHARE_RESOURCE]);
 
-/** Neither asked for nor told by anybody: they follow from energy and power. */
-export const isPlaceName = (name: string): boolean => PLACES.has(name);
+/** Users and agents cannot name them: they follow from energy and power. */
+export const isShareResource = (name: string): boolean => SHARE_RESOURCES.has(name);
 
-// Shared, as a million jobs may wait for the same.
+// Shared, because a million jobs may have the same needs.
 const KNOWN = new Map<Resources, { readonly bare: Resources; readonly run: Resources }>();
 
-/** What a share takes beside what its command requests. `needs` are few: of those that say the usual thing one. */
-export function withPlace(needs: Resources, isBare: boolean): Resources {
+/** The needs of a share in addition to those of its command. There are few different `needs`: default ones share one object. */
+export function withShareResource(needs: Resources, isBare: boolean): Resources {
   const known = KNOWN.get(needs);
   if (known !== undefined) return isBare ? known.bare : known.run;
   const made = {
-    bare: Object.freeze({ ...needs, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 }),
-    run: Object.freeze({ ...needs, [SHARE_PLACE]: 1 }),
+    bare: Object.freeze({ ...needs, [SHARE_RESOURCE]: 1, [BARE_SHARE_RESOURCE]: 1 }),
+    run: Object.freeze({ ...needs, [SHARE_RESOURCE]: 1 }),
   };
   if (Object.isFrozen(needs)) KNOWN.set(needs, made);
   return isBare ? made.bare : made.run;
 }
 
-/** Whether tasks that request this are shares. */
-export const isShareRequest = (needs: Resources): boolean => needs[SHARE_PLACE] !== undefined;
+/** Whether tasks with these needs are shares. */
+export const isShareRequest = (needs: Resources): boolean => needs[SHARE_RESOURCE] !== undefined;
 
-/** That much of a share, by its progress in hundredths of percent; never more than was done. */
+/** The part of a share that corresponds to its progress in hundredths of percent; rounded down. */
 export function partOf(share: number, hundredths: number): number {
   const whole = Math.floor(share / 10_000);
   return whole * hundredths + Math.floor(((share - whole * 10_000) * hundredths) / 10_000);

@@ -4,7 +4,7 @@ import { limits } from "../../../limits.ts";
 import type { Texts } from "./job.ts";
 import { isReservedVariable, isVariableName, VARIABLE_NAME_RULE } from "./variable-names.ts";
 
-/** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
+/** The kernel would cut an argument or a variable at a NUL byte. */
 export const NO_NUL: Rule = { pattern: "^[^\\u0000]*$" };
 
 export const ENV_RULE = {
@@ -54,11 +54,11 @@ export function toArgv(command: readonly string[] | undefined, field: string): r
   if (command.length > maxItems) {
     throw invalid(field, `at most ${maxItems} arguments, not ${command.length}`);
   }
-  // Names of fields are made for errors only: this runs for every job submitted.
+  // Builds field names for errors only: this runs for every submitted job.
   for (let at = 0; at < command.length; at++) {
     if (command[at]?.includes("\0") === true) withoutNul("\0", `${field}[${at}]`);
   }
-  // A copy has no room to grow: arrays that were filled one by one hold space for seventeen.
+  // A copy has no spare capacity: arrays that were filled one by one reserve space for seventeen.
   return command.slice();
 }
 
@@ -67,7 +67,7 @@ export function withoutNul(value: string, field: string): string {
   return value;
 }
 
-/** What variables and arguments take together, about. */
+/** The approximate size of variables and arguments together. */
 export function charsOf(argv: readonly string[], env: Texts): number {
   let size = 0;
   for (const part of argv) size += part.length + 1;

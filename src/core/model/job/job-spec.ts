@@ -8,7 +8,7 @@ import { type ContainerFields, isContained, toContainerTerms } from "./container
 import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
-import { type EnergyInput, isPlaceName, toEnergy, withPlace } from "./energy.ts";
+import { type EnergyInput, isShareResource, toEnergy, withShareResource } from "./energy.ts";
 import { charsOf, NO_TEXTS, toArgv, toEnv, withoutNul } from "./env.ts";
 import { toArray, toEntries, toScriptArgs } from "./arrays/entries.ts";
 import { checkName, groupId } from "../ids.ts";
@@ -25,7 +25,7 @@ import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
 import { INSTANCES, readWorkload, whereOf } from "./workload/workload.ts";
 
-/** A spec as any door hands it over: shapes are right, values are not yet trusted. */
+/** A spec as doors pass it on: its types are right, its values are not validated. */
 export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly name?: string | undefined;
   readonly group?: string | undefined;
@@ -40,7 +40,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly cwd?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
-  /** What each task asks of the graph of a cluster or node, instead of `resources`. */
+  /** The graph request of each task, instead of `resources`. */
   readonly request?: unknown;
   readonly select?: SelectInput | undefined;
   readonly placement?:
@@ -84,7 +84,7 @@ const NO_RETRIES: Retries = Object.freeze({
   backoffMaxMs: limits.retryBackoffMsMax,
 });
 
-/** What a job that says nothing about it gets. */
+/** The default terms. */
 export const DEFAULT_TERMS: JobTerms = Object.freeze({
   ...NO_PLAIN_TERMS,
   group: DEFAULT_GROUP,
@@ -110,8 +110,8 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
 export const TERM_NAMES = Object.keys(DEFAULT_TERMS) as readonly (keyof JobTerms)[];
 
 /**
- * Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`.
- * `like` is a spec made just before: if it has the same terms they are shared.
+ * Validates every field and fills in defaults. Throws AppError naming the field: `command`, `env.PATH`.
+ * `like` is a spec made just before: equal terms are shared.
  */
 export function toJobSpec(
   input: JobSpecInput,
@@ -133,7 +133,7 @@ export function toJobSpec(
   return spec;
 }
 
-/** Shares are made for nodes with power: neither a graph nor a pull cluster says what they could be. */
+/** Shares are only for nodes with power: a graph or a pull cluster does not report any. */
 function checkShares(input: JobSpecInput): void {
   const { jobspec, workload, array, request, select, placement } = input;
   const why = "a job with energy is split over nodes with power";
@@ -148,7 +148,7 @@ function checkShares(input: JobSpecInput): void {
 /** Only pull clusters run a whole jobspec: they have their own schedulers. */
 function forOneCluster(input: JobSpecInput): JobSpecInput {
   const { placement, array } = input;
-  if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");
+  if (array !== undefined) throw invalid("array", "cannot be combined with a whole jobspec");
   for (const field of ["node", "labels"] as const) {
     if (placement?.[field] === undefined) continue;
     throw unprocessable(`placement.${field}`, "a whole jobspec goes to a pull cluster");
@@ -191,14 +191,14 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
   return shareTerms(terms, like);
 }
 
-/** The same object for terms that say the same. */
+/** Returns one object for equal terms. */
 export function shareTerms(terms: JobTerms, like: JobTerms | undefined): JobTerms {
   return like !== undefined && isDeepEqual(terms, like) ? like : terms;
 }
 
 const ARRAY_LIMITS = { tasksMax: limits.arrayTasksMax, indexMax: limits.arrayIndexMax } as const;
 
-/** Fields that are not terms; any other makes terms of its own. */
+/** Fields that are not terms; with any other, the job gets terms of its own. */
 const NO_TERMS: ReadonlySet<string> = new Set<keyof JobSpecInput>([
   "name",
   "command",
@@ -217,7 +217,7 @@ function saysNothing(input: JobSpecInput): boolean {
 
 const NO_WORK: Work = Object.freeze({ kind: "command", argv: Object.freeze([]) });
 
-/** Whether it may say nothing of what to run, and does. */
+/** Whether it may have no command, and has none. */
 const isBare = (input: JobSpecInput): boolean => {
   const { energy, command, script, jobspec, workload } = input;
   if (energy === undefined && !isContained(input)) return false;
@@ -258,12 +258,12 @@ function toWork(input: JobSpecInput): Work {
   return { kind: "command", argv: toArgv(command, "command") };
 }
 
-/** Containers are started by agents of nodes, and each of several has a command of its own. */
+/** Agents of nodes start containers, and each of several has a command of its own. */
 function checkContained(input: JobSpecInput): void {
   const { image, command, script, jobspec, energy, placement } = input;
   const field = image === undefined ? "containers" : "image";
-  if (jobspec !== undefined) throw invalid(field, "a whole jobspec has none");
-  if (energy !== undefined) throw invalid(field, "a job with energy has none");
+  if (jobspec !== undefined) throw invalid(field, "cannot be combined with a whole jobspec");
+  if (energy !== undefined) throw invalid(field, "cannot be combined with energy");
   if (placement?.kind === "pulling") {
     throw unprocessable("placement.kind", "containers run on nodes with agents: leave it out");
   }
@@ -283,7 +283,7 @@ function toJobName(input: JobSpecInput, work: Work): string {
   return name;
 }
 
-/** What a job is called that says nothing about it. */
+/** The name of a job that has none. */
 export function defaultNameOf(work: Work, isContained: boolean): string {
   if (work.kind !== "command") return work.kind;
   const program = work.argv[0] ?? (isContained ? "container" : "energy");
@@ -301,12 +301,12 @@ function toCwd(cwd: string | undefined): string | undefined {
 
 function toNeeds(resources: JobSpecInput["resources"], isInstance = false): Resources {
   if (resources === undefined) return isInstance ? ONE_INSTANCE : ONE_CPU;
-  const place = Object.keys(resources).find(isPlaceName);
-  if (place !== undefined) throw invalid(`resources.${place}`, "give energy instead");
+  const place = Object.keys(resources).find(isShareResource);
+  if (place !== undefined) throw invalid(`resources.${place}`, "is reserved; write energy instead");
   const least = isInstance ? { [INSTANCES]: 1 } : { cpu: 1 };
   const amounts = { ...least, ...resources };
   if (isInstance && amounts[INSTANCES] === 0) {
-    throw invalid(`resources.${INSTANCES}`, "an instance of a workload takes at least one");
+    throw invalid(`resources.${INSTANCES}`, "an instance of a workload needs at least one");
   }
   const needs = toResources(amounts, "resources", limits.resourceNamesMax);
   return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
@@ -317,10 +317,10 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
   if (energy !== undefined) {
     const bare = isBare(input);
     const own = bare && resources === undefined ? NOTHING : toNeeds(resources);
-    return { needs: withPlace(own, bare), request: undefined };
+    return { needs: withShareResource(own, bare), request: undefined };
   }
   if (request === undefined) {
-    // One that says nothing else goes wherever it is sent.
+    // A jobspec without resources goes to any cluster.
     const isAnything = jobspec !== undefined && resources === undefined;
     const isInstance = workload !== undefined;
     return { needs: isAnything ? NOTHING : toNeeds(resources, isInstance), request };
@@ -355,7 +355,7 @@ function toWhere(input: JobSpecInput): Where {
 function toClusterKind(kind: string): NonNullable<Where["kind"]> {
   if (kind === "managed" || kind === "pulling" || kind === "any") return kind;
   const shown = JSON.stringify(kind.slice(0, 40));
-  throw invalid("placement.kind", `${shown} is neither managed (with agents), pulling nor any`);
+  throw invalid("placement.kind", `${shown} is not one of managed, pulling, any`);
 }
 
 function toRetries(retries: JobSpecInput["retries"]): Retries {

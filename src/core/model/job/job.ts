@@ -11,7 +11,7 @@ import type { PlainTerms } from "./plain-fields.ts";
 import type { ServiceTerms } from "../service/service-terms.ts";
 import type { UserHold } from "./user-hold.ts";
 
-/** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
+/** The work of a task. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
   /** Without arguments: nothing, with energy for nodes that need no command; in an image: its own command. */
   | { readonly kind: "command"; readonly argv: readonly string[] }
@@ -22,7 +22,7 @@ export type Work =
   /** The definition of a workload, as it was written: for nodes that run instances of workloads. */
   | { readonly kind: "workload"; readonly text: string };
 
-/** Where a task may run; absent fields do not matter. */
+/** Where a task may run; absent fields do not restrict it. */
 export interface Where {
   /** Only on managed nodes, only on pull clusters, or on either, regardless of its request. */
   readonly kind?: "managed" | "pulling" | "any";
@@ -51,34 +51,34 @@ export interface SelectTerms {
   /** Undefined: the server's. */
   readonly strategy: string | undefined;
   readonly options: Readonly<Record<string, unknown>>;
-  /** What the job itself adds to the names that expressions know. */
+  /** Variables of the job for expressions. */
   readonly parameters: StateValues;
 }
 
-/** How and where to run: what many jobs have in common. */
+/** How and where to run: the fields that many jobs share. */
 export interface JobTerms extends OwnTerms, PlainTerms {}
 
-/** Those that have a meaning of their own in the core. */
+/** The terms that the core itself interprets. */
 export interface OwnTerms {
   readonly group: GroupId;
   readonly labels: Texts;
   readonly env: Texts;
   readonly cwd: string | undefined;
-  /** The containers that it runs in; undefined: none. */
+  /** Its containers; undefined: none. */
   readonly container: ContainerTerms | undefined;
   readonly needs: Resources;
-  /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
+  /** The graph request of a task; undefined: `needs` is the whole request. */
   readonly request: ResourceChoice | undefined;
-  /** How one of several clusters is chosen; undefined: as the server does it. */
+  /** How one of several clusters is chosen; undefined: by the server's strategy. */
   readonly select: SelectTerms | undefined;
   readonly where: Where;
   /** undefined: one task, with index 0 and no array variables. */
   readonly array: IndexRanges | undefined;
-  /** Of an array, how many of its tasks may be under way at once; undefined: any number. */
+  /** The number of tasks of an array that may be active at once; undefined: any number. */
   readonly tasksAtOnce: number | undefined;
   readonly priority: number;
   readonly retries: Retries;
-  /** It has no natural end, and is started again; undefined: it ends. */
+  /** It has no natural end, and is restarted; undefined: it ends. */
   readonly service: ServiceTerms | undefined;
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
@@ -87,8 +87,8 @@ export interface OwnTerms {
 }
 
 /**
- * What the user asked for, complete: defaults are filled in at submission. Only an update replaces it, and a
- * job whose cluster is deleted may name another.
+ * The request of the user, complete: defaults are filled in at submission. Only an update replaces it, and a job whose cluster is deleted
+ * may name another.
  */
 export interface JobSpec extends OwnTerms {
   readonly name: string;
@@ -96,15 +96,15 @@ export interface JobSpec extends OwnTerms {
   readonly terms: JobTerms;
   /** Its dependencies, as they were written; undefined: none. */
   readonly dependsOn: readonly Dependency[] | undefined;
-  /** What it uses, in shares that are made when they are placed; undefined: it has one task, or those of its array. */
+  /** Its energy, in shares that are made when they are placed; undefined: it has one task, or those of its array. */
   readonly energy: EnergyTerms | undefined;
   /** A text for each task of its array, by index; absent: none. */
   readonly entries?: readonly string[] | undefined;
 }
 
 /**
- * A spec that shares its terms with others that say the same: a million queued jobs would hold a
- * hundred megabytes of the same fifteen fields otherwise.
+ * A spec that shares its terms with equal ones: otherwise a million queued jobs would hold a hundred
+ * megabytes of the same fifteen fields.
  */
 export class SharedSpec implements JobSpec {
   readonly name: string;
@@ -185,16 +185,16 @@ export class SharedSpec implements JobSpec {
 }
 
 /**
- * Ends everything of a job that has not started: its tasks without a row of their own, and those
- * that wait for another attempt. One row thus ends a million tasks.
+ * Ends every part of a job that has not started: its tasks without a row of their own, and those that
+ * wait for another attempt. One row thus ends a million tasks.
  */
 export interface Closing {
-  /** failed: a job with energy whose shares failed too often; succeeded: one that asks for none. */
+  /** failed: a job with energy whose shares failed too often; succeeded: a job with 0 watt-seconds. */
   readonly kind: "cancelled" | "expired" | "skipped" | "failed" | "succeeded";
   readonly atMs: number;
   readonly by: string;
   readonly reason: string;
-  /** Skipped because what it was there for did not happen: nothing is missing. */
+  /** Skipped because its condition did not occur: nothing is missing. */
   readonly isNeedless?: true;
 }
 
@@ -202,11 +202,11 @@ export interface Closing {
 export interface InstanceRef {
   readonly service: ServiceId;
   readonly name: string;
-  /** Of the template that the job was made of. */
+  /** The generation of the template of the job. */
   readonly generation: number;
 }
 
-/** A job row: spec and what was decided about the whole of it. Its state is derived: progress.ts. */
+/** A job row: the spec, and decisions about the whole job. Its state is derived: progress.ts. */
 export interface Job {
   readonly id: JobId;
   readonly spec: JobSpec;
@@ -216,13 +216,13 @@ export interface Job {
   readonly closed: Closing | undefined;
   /** Dependencies that are not known to be met, and keep it out of the queue. */
   readonly waitsFor: readonly Clause[] | undefined;
-  /** Which instance of a service it is; undefined: of none. */
+  /** The service instance that it is; undefined: none. */
   readonly instance?: InstanceRef | undefined;
-  /** Other clusters that it may go to when its own is deleted, by preference. */
+  /** Other clusters that it may go to when its own is deleted, in order of preference. */
   readonly alternatives?: readonly string[] | undefined;
-  /** Somebody keeps it, or some of its tasks, in the queue. */
+  /** A user holds it, or some of its tasks, in the queue. */
   readonly hold?: UserHold;
-  /** What an update has replaced since it was submitted, as it was submitted. */
+  /** The submitted values of terms that an update has replaced. */
   readonly submitted?: Partial<UpdatableTerms>;
   /** Who last held, released or updated it; absent: nobody. */
   readonly changedBy?: string;
@@ -231,7 +231,7 @@ export interface Job {
 /** Terms that can be replaced after submission. */
 export type UpdatableTerms = Pick<JobTerms, "priority" | "timeLimitMs" | "group">;
 
-/** The spec as it was submitted, whatever updates have replaced. */
+/** The spec as it was submitted, before any update. */
 export function submittedSpec({ spec, submitted }: Job): JobSpec {
   if (submitted === undefined) return spec;
   return specWith(spec, submitted);
@@ -247,38 +247,38 @@ export function asSubmitted(job: Job): Job {
   return { ...row, spec: submittedSpec(job), closed: undefined };
 }
 
-/** A job that asks for no energy has succeeded as soon as nothing keeps it. */
+/** A job with 0 watt-seconds succeeds as soon as nothing holds it. */
 export function endedIfNothing(job: Job, atMs: number): Job {
   if (job.spec.energy?.wattSeconds !== 0) return job;
   const closed = {
     kind: "succeeded",
     atMs,
     by: "busbar",
-    reason: "it asks for no energy",
+    reason: "it requests no energy",
   } as const;
   return { ...job, closed };
 }
 
 export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
 
-/** Whether its tasks are distinguished by an index: "17.3". */
+/** Whether an index distinguishes its tasks: "17.3". */
 export const hasIndexes = ({ array, energy }: JobSpec): boolean =>
   array !== undefined || energy !== undefined;
 
-/** How many tasks it is submitted with; of one with energy all that is not placed counts as one. */
+/** The number of tasks at submission; for a job with energy, its unplaced energy counts as one. */
 export const taskTotalOf = (spec: JobSpec): number =>
   spec.array === undefined ? 1 : countIndexes(spec.array);
 
-/** When tasks of a job that have not started expire. */
+/** The time at which tasks of a job that have not started expire. */
 export interface Deadline {
   readonly atMs: number;
   readonly id: JobId;
 }
 
-/** When tasks that have not started expire; undefined: never. */
+/** The time at which tasks that have not started expire; undefined: never. */
 export const deadlineOf = (job: Job): number | undefined =>
   job.spec.queueDeadlineMs === undefined ? undefined : job.submittedAtMs + job.spec.queueDeadlineMs;
 
-/** How long to wait before the attempt after the `failures`-th failure. */
+/** The backoff before the attempt after the `failures`-th failure. */
 export const backoffMs = (retries: Retries, failures: number): number =>
   Math.min(retries.backoffMaxMs, retries.backoffMs * 2 ** Math.min(failures - 1, 40));

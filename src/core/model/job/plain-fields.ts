@@ -15,8 +15,8 @@ interface WordRule extends Rule {
 }
 
 /**
- * Fields of a spec that are a value and nothing else: a text or a whole number, absent unless given. All
- * that the core does with one follows from its rule: it is checked, stored and shown.
+ * Fields of a spec that are a plain value: a text or a whole number, absent unless given. The core
+ * needs only their rule: it validates, stores and shows them.
  */
 export const PLAIN_RULES = {
   comment: { maxLength: 1_024, pattern: PRINTABLE },
@@ -42,7 +42,7 @@ export const NO_PLAIN_TERMS = Object.freeze(
   Object.fromEntries(NAMES.map((name) => [name, undefined])),
 ) as unknown as PlainTerms;
 
-/** Checks each by its rule. Most jobs have none, and share that. */
+/** Validates each by its rule. Most jobs have none, and share one object. */
 export function toPlainTerms(input: PlainInput): PlainTerms {
   let terms = NO_PLAIN_TERMS;
   for (const name of NAMES) {
@@ -63,6 +63,6 @@ function checked(value: string | number, name: PlainName): string | number {
   return whole(Number(value), name, rule);
 }
 
-/** Of terms that have others too. */
+/** The plain ones of all terms. */
 export const plainTermsOf = (terms: PlainTerms): PlainTerms =>
   Object.fromEntries(NAMES.map((name) => [name, terms[name]])) as unknown as PlainTerms;

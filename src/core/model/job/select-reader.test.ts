@@ -9,7 +9,7 @@ const aText = (chars: number, mark = ""): string => {
 };
 const asking = (priorities: string) => ({ strategy: "constraint", options: { priorities } });
 
-test("equal options of one submission are parsed once and held once", () => {
+test("equal options of one submission are parsed and stored once", () => {
   const prepare = vi.spyOn(constraint, "prepare");
   const reader = new SelectReader();
   const [one, other] = [aText(10_000, "a"), aText(10_000, "b")];
@@ -35,7 +35,7 @@ test("different options of one submission have a bounded total", () => {
   prepare.mockRestore();
 });
 
-test("deep nesting is refused before anything walks into it", () => {
+test("deep nesting is rejected before anything walks into it", () => {
   let deep: unknown = 1;
   for (let at = 0; at < 100_000; at++) deep = [deep];
   for (const name of ["options", "parameters"]) {

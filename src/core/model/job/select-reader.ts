@@ -18,8 +18,8 @@ type Options = Readonly<Record<string, unknown>>;
 const NO_OPTIONS: Options = Object.freeze({});
 
 /**
- * Reads how the jobs of one submission choose their clusters. Options may hold a YAML text, and the
- * deciding thread parses it: equal options are parsed once, and the total of different ones is
+ * Reads the cluster selections of the jobs of one submission. Options may contain a YAML text, which
+ * the deciding thread parses: equal options are parsed once, and the total of different ones is
  * bounded.
  */
 export class SelectReader {
@@ -36,7 +36,7 @@ export class SelectReader {
     return { strategy, options, parameters };
   }
 
-  /** Options that say the same as earlier ones are those. */
+  /** Returns the earlier object for equal options. */
   #check(strategy: string, given: Options): Options {
     const text = JSON.stringify(given);
     const key = `${strategy} ${text}`;
@@ -63,7 +63,7 @@ function prepare(strategy: string, options: Options): void {
   }
 }
 
-/** Before anything of it is read: options may be a text that takes long to take apart. */
+/** Before anything of it is parsed: options may contain a text that is slow to parse. */
 export function checkSelectSize({ options, parameters }: SelectInput, field: string): void {
   const { selectOptionsDepthMax: depthMax, selectCharsMax: charsMax } = limits;
   for (const [name, value] of Object.entries({ options, parameters })) {
@@ -74,7 +74,7 @@ export function checkSelectSize({ options, parameters }: SelectInput, field: str
   throw unprocessable(field, `options and parameters have at most ${charsMax} characters`);
 }
 
-/** Of how one of several clusters is chosen. */
+/** For the selection of one of several clusters. */
 export const SELECTION_RULES: MessageRules = {
   fields: {
     strategy: { enum: strategyNames },
@@ -86,7 +86,7 @@ export const SELECTION_RULES: MessageRules = {
 
 export function checkHasStrategy({ strategy }: SelectInput, field: string): void {
   if (strategy !== undefined) return;
-  throw invalid(`${field}.options`, "are those of a strategy: name it");
+  throw invalid(`${field}.options`, `belong to a strategy: name it in ${field}.strategy`);
 }
 
 function toOptions(options: unknown): Options {

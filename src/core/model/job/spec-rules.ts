@@ -18,8 +18,8 @@ const NOT_BLANK: Rule = { minLength: 1, pattern: "^[^\\u0000]*\\S[^\\u0000]*$" }
 const duration = (minimum: number) => ({ minimum, maximum: limits.durationMsMax });
 
 /**
- * What the fields of a spec must be. job-spec.ts checks by these rules, and the documents of the API and of
- * job files show them. A new field has its rule here.
+ * The rules of the fields of a spec. job-spec.ts validates by these rules, and the documents of the API
+ * and of job files show them. A new field has its rule here.
  */
 export const SPEC_RULES = {
   name: { minLength: 1, maxLength: limits.nameLengthMax, pattern: PRINTABLE },
@@ -32,7 +32,7 @@ export const SPEC_RULES = {
   env: ENV_RULE,
   cwd: { maxLength: 4_096, pattern: "^/[^\\u0000]*$" },
   resources: {
-    maxProperties: limits.resourceNamesMax - 1, // cpu is added where it is not named
+    maxProperties: limits.resourceNamesMax - 1, // cpu is added when it is not named
     ...AMOUNTS_RULE,
   },
   array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8", "0-99%5"] },

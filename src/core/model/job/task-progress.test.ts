@@ -7,7 +7,7 @@ import {
   readProgress,
 } from "./task-progress.ts";
 
-describe("a line that a task wrote", () => {
+describe("a progress line of a task", () => {
   test.each([
     ["40", { percent: 40, message: "" }],
     ["40 step 3", { percent: 40, message: "step 3" }],
@@ -23,7 +23,7 @@ describe("a line that a task wrote", () => {
     ["40 a\u0000b", { percent: 40, message: "a␀b" }],
     ["40 \u202ecba", { percent: 40, message: "\ufffdcba" }],
     [`40 ${"x".repeat(9_999)}`, { percent: 40, message: "x".repeat(200) }],
-  ])("%j is understood", (line, progress) => {
+  ])("%j is valid", (line, progress) => {
     expect(parseProgressLine(line)).toEqual(progress);
   });
 
@@ -40,19 +40,19 @@ describe("a line that a task wrote", () => {
     "40step",
     "step 3",
     "١٢",
-  ])("%j is none", (line) => {
+  ])("%j is not", (line) => {
     expect(parseProgressLine(line)).toBeUndefined();
   });
 });
 
-test("an agent's nonsense is passed over, and its texts are made safe to show", () => {
+test("invalid reports of an agent are ignored, and its texts are made printable", () => {
   expect(readProgress(Number.NaN, "")).toBeUndefined();
   expect(readProgress(-0.01, "")).toBeUndefined();
   expect(readProgress(Number.POSITIVE_INFINITY, "")).toBeUndefined();
   expect(readProgress(50, "a\nb\ud800")).toEqual({ percent: 50, message: "a␊b\ufffd" });
 });
 
-test("a caller hears what is wrong, and where", () => {
+test("a caller gets an error with the problem and its place", () => {
   expect(checkProgress(12.345, "x")).toEqual({ percent: 12.34, message: "x" });
   expect(() => checkProgress(101, "")).toThrow("percent: must be from 0 to 100, not 101");
   expect(() => checkProgress(1, "a\u0007", "reports[0].")).toThrow(
@@ -61,7 +61,7 @@ test("a caller hears what is wrong, and where", () => {
   expect(() => checkProgress(1, "x".repeat(201))).toThrow("message: at most 200 characters");
 });
 
-test("progress never goes back, and what says nothing new changes nothing", () => {
+test("progress never decreases, and a report without news changes nothing", () => {
   const known = { percent: 40, message: "a", atMs: 1 };
   expect(advance(undefined, { percent: 0, message: "" }, 5)).toEqual({
     percent: 0,

@@ -3,8 +3,8 @@ import { invalid } from "../../../lib/errors.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import { checkValue, PRINTABLE, visible } from "../texts.ts";
 
-/** What somebody says of how far a task is: a percentage of its own, and a few words. */
-export interface ToldProgress {
+/** A report of a task's progress: a percentage, and a short message. */
+export interface ReportedProgress {
   /** 0 to 100, in hundredths. */
   readonly percent: number;
   /** "": none. */
@@ -12,8 +12,8 @@ export interface ToldProgress {
 }
 
 /** The last reported progress of an attempt. */
-export interface TaskProgress extends ToldProgress {
-  /** When the server heard it; absent: the attempt has ended. */
+export interface TaskProgress extends ReportedProgress {
+  /** The time at which the server received it; absent: the attempt has ended. */
   readonly atMs?: number;
 }
 
@@ -23,8 +23,8 @@ export const PROGRESS_MESSAGE_RULE = {
   pattern: PRINTABLE,
 } as const satisfies Rule;
 
-/** For callers, who receive an error that says what is wrong. */
-export function checkProgress(percent: number, message: string, path = ""): ToldProgress {
+/** For callers, who get an error that names the problem. */
+export function checkProgress(percent: number, message: string, path = ""): ReportedProgress {
   const read = readPercent(percent);
   if (read === undefined) {
     throw invalid(`${path}percent`, `must be from 0 to 100, not ${percent}`);
@@ -33,14 +33,14 @@ export function checkProgress(percent: number, message: string, path = ""): Told
   return { percent: read, message };
 }
 
-/** Of tasks and agents, who are not: a number that cannot be is undefined, a text is made safe to show. */
-export function readProgress(percent: number, message: string): ToldProgress | undefined {
+/** For tasks and agents, which get no error: an invalid number is undefined, a text is made printable. */
+export function readProgress(percent: number, message: string): ReportedProgress | undefined {
   const read = readPercent(percent);
   if (read === undefined) return undefined;
   return { percent: read, message: visible(message, limits.progressMessageLengthMax) };
 }
 
-/** Down to hundredths: nothing looks complete before it is. */
+/** Rounded down to hundredths: nothing looks complete before it is. */
 function readPercent(percent: number): number | undefined {
   if (!(percent >= 0 && percent <= 100)) return undefined;
   return Math.floor(percent * 100 + 1e-6) / 100;
@@ -48,19 +48,19 @@ function readPercent(percent: number): number | undefined {
 
 const LINE = /^\s*\+?(\d{1,3}(?:\.\d{0,15})?)\s*%?(?:\s+(.*?))?\s*$/su;
 
-/** A line that a task wrote: `40`, `40 step 3`, `40.5% step 3`. Undefined: it is not one. */
-export function parseProgressLine(line: string): ToldProgress | undefined {
+/** A line that a task wrote: `40`, `40 step 3`, `40.5% step 3`. Undefined: it is none. */
+export function parseProgressLine(line: string): ReportedProgress | undefined {
   const [, percent, message = ""] = LINE.exec(line) ?? [];
   return percent === undefined ? undefined : readProgress(Number(percent), message);
 }
 
 /**
- * The progress of an attempt after it was told something: undefined when that changes nothing. It never
- * goes back: a smaller percentage than the known one came late.
+ * The progress of an attempt after a report; undefined when the report changes nothing. Progress never
+ * decreases: a percentage below the known one is a late report.
  */
 export function advance(
   known: TaskProgress | undefined,
-  { percent, message }: ToldProgress,
+  { percent, message }: ReportedProgress,
   atMs: number,
 ): TaskProgress | undefined {
   if (known === undefined) return { percent, message, atMs };
@@ -69,13 +69,16 @@ export function advance(
   return { percent, message, atMs };
 }
 
-/** Of an attempt that has ended: many end alike, and are kept together. */
-export const final = ({ percent, message }: ToldProgress): TaskProgress => ({ percent, message });
+/** For an ended attempt, without a time: many ends are equal, and are stored together. */
+export const final = ({ percent, message }: ReportedProgress): TaskProgress => ({
+  percent,
+  message,
+});
 
 /** In whole hundredths, whose sums are exact. */
 export const hundredths = (percent: number): number => Math.round(percent * 100);
 
-/** How far several parts are together, each by its weight; 0 when nothing has any. */
+/** The mean progress of several parts, each by its weight; 0 when there are none. */
 export function meanPercent(
   parts: Iterable<{ readonly percent: number; readonly weight: number }>,
 ): number {

@@ -2,14 +2,14 @@ import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
 import { TASK_ID_RULE } from "../ids.ts";
 
-/** How many tasks are named at once: listed, accepted or reported. */
+/** The number of tasks in one request: listed, accepted or reported. */
 export const TASKS_AT_ONCE_RULE = {
   minimum: 1,
   maximum: limits.offeredPageMax,
   multipleOf: 1,
 } as const satisfies Rule;
 
-/** Of a list of tasks, or of reports. */
+/** For a list of tasks, or of reports. */
 export const TASK_LIST_RULE = {
   minItems: 1,
   maxItems: limits.offeredPageMax,

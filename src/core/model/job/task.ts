@@ -6,26 +6,26 @@ import { hundredths, type TaskProgress } from "./task-progress.ts";
 import type { Usage } from "./usage.ts";
 import { addUsage } from "./usage.ts";
 
-/** How an attempt ended that did not succeed. */
+/** How an attempt ended without success. */
 export type TaskFailure =
   | { readonly kind: "exited"; readonly exitCode: number }
-  /** `message`: who sent it, where that is known. */
+  /** `message`: the sender of the signal, where it is known. */
   | { readonly kind: "signalled"; readonly signal: string; readonly message?: string }
   | { readonly kind: "time-limit" }
-  /** The kernel killed it at the memory limit that its node enforces; without a limit: not known. */
+  /** The kernel killed it at the memory limit that its node enforces; without `limitBytes`: not known. */
   | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
   | { readonly kind: "could-not-start"; readonly message: string }
   /** The node could not start it, for reasons of its own: no fault of the task. */
   | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string }
-  /** `isLast`: a share whose rest must not be split again, as its node's policy says. */
+  /** `isLast`: a share whose rest must not be split again, by its node's loss policy. */
   | { readonly kind: "lost"; readonly message: string; readonly isLast?: true }
-  /** Somebody had it stopped, to be placed again. Only of an attempt before the latest. */
+  /** A user requeued it. Only for attempts before the latest. */
   | { readonly kind: "requeued"; readonly message: string };
 
 /**
- * One task of a job: what deviates from "pending, never placed". A task without a row is pending,
- * or ended with its job's closing.
+ * The row of one task of a job that is not just "pending, never placed". A task without a row is
+ * pending, or has ended with the closing of its job.
  *
  *   (no row) --place--> assigned --start--> running --end--> succeeded | failed
  *                ^         |  |                |  |
@@ -35,41 +35,41 @@ export type TaskFailure =
  *
  *   (no row), waiting --offer--> offered --withdraw--> waiting
  *                                 |  |  +--cancel--> cancelled
- *                                 |  +--take--> assigned (to the agent that speaks for the cluster)
- *                                 +--accept--> accepted --told, silent--> succeeded | failed
- *                                                  +--give back, fail--> waiting; cancel--> cancelled
+ *                                 |  +--take--> assigned (to an agent of the cluster)
+ *                                 +--accept--> accepted --report, silence--> succeeded | failed
+ *                                                  +--return, fail--> waiting; cancel--> cancelled
  *
  *   (no row), waiting --fetch ahead--> held --begin--> assigned; return--> waiting; cancel--> cancelled
  *
- * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
- * changes nothing. Ended states are final. An attempt that an agent gives back unbegun was never made:
- * the next placement has its number.
+ * Each placement is a new attempt. Reports name their attempt; a report of an earlier one changes
+ * nothing. Ended states are final. An attempt that an agent returns without beginning it was never
+ * made: the next placement has its number.
  *
- * Invariant: a node's used resources are what its tasks in assigned, running, stopping take.
+ * Invariant: the used resources of a node are the sum over its assigned, running and stopping tasks.
  */
 export interface Task {
   readonly jobId: JobId;
   readonly index: number;
-  /** Of the latest placement, from 1; 0 when it was ended before it was ever placed. */
+  /** Of the latest placement, from 1; 0 when it ended before it was ever placed. */
   readonly attempt: number;
   readonly state: TaskState;
-  /** Attempts that failed by their own doing, and that count against `retries.max`. */
+  /** Attempts that failed by their own fault, and count against `retries.max`. */
   readonly failures: number;
   /** Attempts that were lost with their node. */
   readonly losses: number;
-  /** Attempts that their nodes could not start and gave back; absent: none. */
+  /** Attempts that their nodes could not start and returned; absent: none. */
   readonly returns?: number;
-  /** Of a service that was started again, or took nodes down; absent: neither. */
+  /** For a service task that was restarted, or took nodes down; absent: neither. */
   readonly restarts?: Restarts;
   /** The latest attempts before this one, oldest first, bounded. */
   readonly past: readonly PastAttempt[];
-  /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
+  /** The resources it takes of its node, where they depend on the node and differ from the job's `needs`. */
   readonly takes?: Resources;
-  /** Of a job with energy: how many watt-seconds of it are this task's. */
+  /** For a job with energy: the watt-seconds of this task. */
   readonly share?: number;
-  /** What the cluster that ran it told of its output: the end of it, bounded. */
-  readonly told?: ToldOutput;
-  /** Of the latest attempt, as it was last told; absent: nothing was. */
+  /** The end of its output, bounded, as the cluster that ran it reported. */
+  readonly told?: ReportedOutput;
+  /** The last reported progress of the latest attempt; absent: none. */
   readonly progress?: TaskProgress;
   /** Of the latest attempt, once it has ended and where its executor measured it. */
   readonly usage?: Usage;
@@ -77,24 +77,24 @@ export interface Task {
   readonly earlierUsage?: Usage;
 }
 
-/** How often a task of a service was started again. */
+/** How often a task of a service was restarted. */
 export interface Restarts {
   readonly count: number;
-  /** Since an attempt last ran well: the wait grows with it. */
+  /** Since an attempt last ran well: the backoff grows with it. */
   readonly inRow: number;
   /** Nodes that were lost within seconds of its start there, one after the other; absent: none. */
   readonly tookDown?: readonly NodeId[];
 }
 
-export interface ToldOutput {
+export interface ReportedOutput {
   readonly stdout: string;
   readonly stderr: string;
 }
 
 export type TaskState =
-  /** `isFresh`: it was only offered, so that nothing of it has begun. */
+  /** `isFresh`: it was only offered, so no part of it has begun. */
   | { readonly kind: "waiting"; readonly notBeforeMs: number; readonly isFresh?: true }
-  /** To a pulling cluster, which has not taken it yet. */
+  /** To a pull cluster, which has not accepted it yet. */
   | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
   /** Accepted by a pull cluster, which runs it by itself and may or may not report it. */
   | {
@@ -102,18 +102,18 @@ export type TaskState =
       readonly cluster: ClusterId;
       readonly acceptedAtMs: number;
       readonly startedAtMs: number | undefined;
-      /** When the cluster last told something of it. */
+      /** The time of the cluster's last report about it. */
       readonly heardAtMs: number;
     }
   /**
-   * Fetched ahead: the node's agent has it, and begins it in the place of a run that requested the
-   * same when that ends. It uses nothing until then.
+   * Fetched ahead: the node's agent has it, and begins it in the place of a run with the same request
+   * when that ends. It uses no capacity until then.
    */
   | {
       readonly kind: "held";
       readonly nodeId: NodeId;
       readonly heldAtMs: number;
-      /** The agent is asked to give it back. */
+      /** The agent is asked to return it. */
       readonly takeBack?: TakeBack;
     }
   /** `isBegun`: it was held, and the agent has begun it by itself. */
@@ -162,7 +162,7 @@ export interface TakeBack {
   readonly isCancel: boolean;
 }
 
-/** Where an attempt was made: on a node, by a cluster that accepted it, or nowhere yet. */
+/** Where an attempt ran: on a node, by a cluster that accepted it, or nowhere yet. */
 export interface Ran {
   readonly nodeId: NodeId | undefined;
   readonly cluster?: ClusterId;
@@ -178,7 +178,7 @@ export interface PastAttempt extends Ran {
 
 export type TaskStateKind = TaskState["kind"];
 
-/** How many tasks are in each: none yet. */
+/** The number of tasks in each state, all 0. */
 export const noKinds = (): Record<TaskStateKind, number> => ({
   waiting: 0,
   offered: 0,
@@ -205,12 +205,12 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   held: ["held", "assigned", "running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
   offered: ["waiting", "cancelled", "assigned", "accepted"],
   accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
-  // cancelled: on a lost node that keeps it nobody can be asked to stop it
+  // cancelled: no agent can stop it on a lost node that keeps it
   assigned: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
-  // running: it is further
+  // running: its progress changed
   running: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
-  // stopping: the word of its start came late; succeeded: it finished before the stop reached it;
-  // waiting, failed: it was to be requeued, and failed with a node whose tasks are tried once
+  // stopping: its start was reported late; succeeded: it finished before the stop reached it; waiting,
+  // failed: it was being requeued, and failed with a node whose tasks are not retried
   stopping: ["stopping", "cancelled", "succeeded", "waiting", "failed"],
   succeeded: [],
   failed: [],
@@ -233,29 +233,26 @@ export const ranBy = (state: ActiveState | AcceptedState): Ran =>
     ? { nodeId: undefined, cluster: state.cluster }
     : { nodeId: state.nodeId };
 
-/**
- * The energy that counts as used. What an edge did before it vanished counts by its last progress, rounded down; of a
- * command that failed nothing is believed.
- */
+/** The energy that counts as used. Work of an edge that vanished counts by its last progress, rounded down; a failed command counts as nothing. */
 export function doneOf({ share = 0, state, progress }: Task): number {
   if (state.kind === "succeeded") return share;
   if (progress === undefined || (state.kind === "failed" && isOwnFailure(state.failure))) return 0;
   return partOf(share, hundredths(progress.percent));
 }
 
-/** The energy of its job that is in its hands, or done. */
+/** The energy of its job that it will do or has done. */
 export const placedOf = (task: Task): number =>
   isEnded(task.state) ? doneOf(task) : (task.share ?? 0);
 
-/** Whether it failed by its own doing: those count against retries. */
+/** Whether it failed by its own fault: such failures count against retries. */
 export const isOwnFailure = ({ kind }: TaskFailure): boolean =>
   kind !== "lost" && kind !== "vanished" && kind !== "node-fault" && kind !== "requeued";
 
-/** What all attempts used that have ended, as far as it is known. */
+/** The usage of all ended attempts, as far as it is known. */
 export const usageOf = (task: Task | undefined): Usage | undefined =>
   addUsage(task?.earlierUsage, task?.usage);
 
-/** One clause that tells a person why an attempt failed. */
+/** One clause that says why an attempt failed. */
 export function describeFailure(failure: TaskFailure): string {
   switch (failure.kind) {
     case "exited":

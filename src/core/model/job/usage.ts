@@ -1,11 +1,11 @@
 /**
- * What an attempt used, as its executor measured it. A number that the executor does not know is
+ * The usage of an attempt, as its executor measured it. A number that the executor does not know is
  * absent, never 0.
  */
 export interface Usage {
   /** User and system time of the command and of every descendant that was waited for. */
   readonly cpuUs?: number;
-  /** By a clock that nobody sets. */
+  /** By a monotonic clock. */
   readonly wallUs?: number;
   /** Resident memory of the largest process at its largest. */
   readonly maxRssKib?: number;
@@ -13,7 +13,7 @@ export interface Usage {
   readonly majorFaults?: number;
 }
 
-/** What several attempts used: times and faults are added, of memory the most counts. */
+/** The usage of several attempts: times and faults are added, of memory the maximum counts. */
 export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return makeUsage(
@@ -40,7 +40,7 @@ export function makeUsage(
   return undefined;
 }
 
-/** As rows hold it: four numbers, null where one is not known. */
+/** The form in rows: four numbers, null where one is not known. */
 export type StoredUsage = readonly (number | null | undefined)[];
 
 export const encodeUsage = (usage: Usage): StoredUsage => [
@@ -58,7 +58,7 @@ export const decodeUsage = (stored: StoredUsage): Usage | undefined =>
     stored[3] ?? undefined,
   );
 
-/** What many attempts used, as far as it is known; changed in place. */
+/** The usage of many attempts, as far as it is known; changed in place. */
 export interface UsageTally {
   cpuUs: number;
   wallUs: number;

@@ -1,18 +1,18 @@
-/** Neighbouring positions of an array: of its first task 0. */
+/** Neighbouring positions of an array; its first task has position 0. */
 export interface Span {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * Somebody keeps tasks of a job from being placed, until they are released. Tasks that run go on; one that
- * comes back to the queue stays there.
+ * A user holds tasks of a job in the queue until they are released. Running tasks continue; a task that
+ * returns to the queue stays there.
  */
 export interface UserHold {
   readonly by: string;
   readonly atMs: number;
   readonly reason: string;
-  /** In rising order, apart from each other; absent: the whole job. */
+  /** Ascending and disjoint; absent: the whole job. */
   readonly tasks?: readonly Span[];
 }
 
@@ -24,7 +24,7 @@ export const isHeldAt = (hold: UserHold | undefined, position: number): boolean 
   hold !== undefined &&
   (hold.tasks === undefined || heldSpanAt(hold.tasks, position) !== undefined);
 
-/** The span that a position stands in. */
+/** The span that contains a position. */
 export function heldSpanAt(spans: readonly Span[], position: number): Span | undefined {
   let low = 0;
   let high = spans.length - 1;

@@ -1,8 +1,8 @@
 import type { Rule } from "../../../lib/rules/rules.ts";
 
 /**
- * Of names that a task's environment may have, in every shell, and that Busbar does not set itself. BUSBAR_ORIGIN_
- * names say what the job is on the Busbar that it comes from, which writes them into the spec.
+ * Names that a task's environment may have, in every shell, and that Busbar does not set itself. BUSBAR_ORIGIN_ names describe the job on
+ * the Busbar from which it comes, which writes them into the spec.
  */
 export const VARIABLE_NAME_RULE = {
   pattern: "^(?!BUSBAR_(?!ORIGIN_)|__proto__$)[A-Za-z_][A-Za-z0-9_]*$",

@@ -3,24 +3,24 @@ import type { FactEntry, NodeFacts } from "./node-facts.ts";
 /** The subsystem of a machine's facts that says whether its agent starts containers. */
 export const CONTAINERS = "containers";
 
-const UNKNOWN = "its agent does not say that it can";
+const UNKNOWN = "its agent does not report container support";
 
-/** What an agent says that can start containers: with which programs, and what it enforces. */
+/** The entry of an agent that can start containers: its programs, and what it enforces. */
 export const canStart = (details: FactEntry): FactEntry => ({
   name: "runc",
   ...details,
   starts: true,
 });
 
-/** What an agent says that cannot. */
+/** The entry of an agent that cannot. */
 export const cannotStart = (why: string): FactEntry => ({ name: "runc", starts: false, why });
 
-/** What an agent says that has begun to find out. */
+/** The entry of an agent that is still checking. */
 export const lookingForContainers = (): FactEntry => ({ ...cannotStart(LOOKING), looking: true });
 
-const LOOKING = "its agent is finding out whether it can";
+const LOOKING = "its agent is still testing it";
 
-/** Whether containers can be started on a machine; `never`: the machine as it is cannot. */
+/** Whether containers can be started on a machine; `never`: not while the machine stays as it is. */
 export type ContainerVerdict =
   | { readonly kind: "can" }
   | { readonly kind: "not-now" | "never"; readonly why: string };

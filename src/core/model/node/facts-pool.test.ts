@@ -8,7 +8,7 @@ const withPackages = (prefix: string, count: number): NodeFacts => ({
   software: { spack: Array.from({ length: count }, (_, at) => ({ name: `${prefix}-${at}` })) },
 });
 
-test("equal lists are held once, each by itself", () => {
+test("equal lists are stored once, each by itself", () => {
   const pool = new FactsPool();
   const one = pool.share({ ...withPackages("a", 3), cores: 1 });
   const other = pool.share({ ...withPackages("a", 3), cores: 2 });
@@ -17,7 +17,7 @@ test("equal lists are held once, each by itself", () => {
   expect(pool.share(withPackages("b", 3)).software["spack"]).not.toBe(one.software["spack"]);
 });
 
-test("what was shared longest ago is forgotten when there is too much of it", () => {
+test("the list that was shared longest ago is dropped when there are too many", () => {
   const pool = new FactsPool();
   const count = 4_000;
   const chars = JSON.stringify(withPackages("0", count).software["spack"]).length;

@@ -2,9 +2,9 @@ import { limits } from "../../../limits.ts";
 import type { FactEntry, NodeFacts } from "./node-facts.ts";
 
 /**
- * Holds equal lists of entries once: a thousand equal machines have the same software, and a list of
- * packages may take a megabyte. What was shared longest ago is forgotten first; then it is merely held
- * twice.
+ * Stores equal lists of entries once: a thousand equal machines have the same software, and a list of
+ * packages may take a megabyte. It drops the list that was shared longest ago first; the only cost is a
+ * second copy.
  */
 export class FactsPool {
   readonly #lists = new Map<string, readonly FactEntry[]>();

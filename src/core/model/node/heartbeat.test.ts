@@ -17,7 +17,7 @@ test.each<[string, Parameters<typeof linkTimesProblem>, string | undefined]>([
   [
     "a node that is lost before its link is given up",
     [{ silenceMs: 90_000 }, 60_000],
-    "lost after 1m, before its link is given up after a silence of 1m30s: say more than 1m30s",
+    "lost after 1m, before its link is closed after a silence of 1m30s: choose more than 1m30s",
   ],
   ["the same by its heartbeat", [{ heartbeatMs: 30_000 }, 60_000], "a silence of 1m10s"],
 ])("times of a link: %s", (_name, given, problem) => {
@@ -26,7 +26,7 @@ test.each<[string, Parameters<typeof linkTimesProblem>, string | undefined]>([
   else expect(found).toContain(problem);
 });
 
-test("a silence that was asked for counts, whatever the interval", () => {
+test("an explicit silence counts, whatever the interval", () => {
   expect(silenceMsMax(5_000)).toBe(20_000);
   expect(silenceMsMax(20_000, { silenceMs: 90_000 })).toBe(90_000);
 });

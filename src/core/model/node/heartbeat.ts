@@ -2,23 +2,26 @@ import { invariant } from "../../../lib/invariant.ts";
 import { formatDuration } from "../../../lib/units.ts";
 import { limits } from "../../../limits.ts";
 
-/** How the two ends of a link to an agent stay sure of each other. What is absent the server chooses. */
+/**
+ * The times by which the two ends of a connection to an agent check each other. The server chooses
+ * absent ones.
+ */
 export interface LinkTimes {
-  /** Until an agent that has sent or heard nothing sends a heartbeat. */
+  /** The time without traffic after which an agent sends a heartbeat. */
   readonly heartbeatMs?: number | undefined;
-  /** How long the peer may be silent before the link is given up. */
+  /** How long the peer may be silent before the connection is closed. */
   readonly silenceMs?: number | undefined;
 }
 
-/** How long the other end of an agent's link may be silent before it is given up. */
+/** How long the other end of an agent's connection may be silent before it is closed. */
 export const silenceMsMax = (heartbeatIntervalMs: number, times: LinkTimes = {}): number =>
   times.silenceMs ?? 2 * heartbeatIntervalMs + limits.silenceSlackMs;
 
-/** A link is given up after some missed heartbeats: one may be late. */
+/** A connection is closed after some missed heartbeats: one may be late. */
 export const silenceMsMin = (heartbeatMs: number): number =>
   limits.heartbeatsPerSilenceMin * heartbeatMs;
 
-/** Why these times do not go together, naming both and what would be right; undefined: they do. */
+/** Why these times contradict each other, with both and the correct ones; undefined: they do not. */
 export function linkTimesProblem(
   { heartbeatMs, silenceMs }: LinkTimes,
   lostAfterMs?: number,
@@ -45,8 +48,8 @@ export function linkTimesProblem(
   const quietMs = silenceMsMax(beatMs, { silenceMs });
   if (lostAfterMs === undefined || lostAfterMs > quietMs) return undefined;
   return (
-    `a node would be lost after ${formatDuration(lostAfterMs)}, before its link is given up after a ` +
-    `silence of ${formatDuration(quietMs)}: say more than ${formatDuration(quietMs)}, or a shorter silence`
+    `the node would count as lost after ${formatDuration(lostAfterMs)}, before its link is closed after a ` +
+    `silence of ${formatDuration(quietMs)}: choose more than ${formatDuration(quietMs)}, or a shorter silence`
   );
 }
 

@@ -31,7 +31,7 @@ const withEntry = (entry: unknown) => ({ ...facts, software: { os: [entry] } });
 const many = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `p${at}` }));
 
 describe("facts of a machine", () => {
-  test("are given back as they are; what is not known is left out, what is missing is none", () => {
+  test("round trip; unknown fields are dropped, missing ones are empty", () => {
     expect(checkNodeFacts({ ...facts, colour: "red" }, "facts")).toEqual(facts);
     expect(parseNodeFacts(JSON.stringify(facts), "facts")).toEqual(facts);
     expect(checkNodeFacts({}, "facts")).toEqual(factsOfCapacity({}));
@@ -85,13 +85,13 @@ describe("facts of a machine", () => {
     });
   }
 
-  test("refused: what is no JSON, or too long, before it is read", () => {
+  test("text that is not JSON, or too long, is rejected before it is parsed", () => {
     expect(fieldOf(() => parseNodeFacts("{", "facts"))).toBe("facts");
     const long = JSON.stringify(facts) + " ".repeat(limits.factsCharsMax);
     expect(fieldOf(() => parseNodeFacts(long, "facts"))).toBe("facts");
   });
 
-  test("whatever is sent, it is accepted or refused by name; what is accepted stays so", () => {
+  test("any input is accepted or rejected by name; accepted input stays valid", () => {
     const sent = fc.record(
       { cores: fc.jsonValue(), others: fc.jsonValue(), software: fc.jsonValue() },
       { requiredKeys: [] },
@@ -106,7 +106,7 @@ describe("facts of a machine", () => {
   });
 });
 
-describe("what is offered", () => {
+describe("the offered capacity", () => {
   test("counts, whatever the machine has", () => {
     const capacity = { cpu: 3_500, memory: 4e9, gpu: 2, power: 300, core: 9 };
     expect(offeredFacts(facts, capacity)).toEqual({

@@ -5,24 +5,24 @@ import { isResourceName } from "../resources.ts";
 import { visible } from "../texts.ts";
 
 /**
- * What is known of one machine: what can be counted, which jobs get pieces of, and what merely holds
- * for it, by subsystem ("os", "mpi", "spack"), which jobs can require.
+ * The facts of one machine: resources that can be counted and allocated, and entries by subsystem
+ * ("os", "mpi", "spack") that jobs can require.
  */
 export interface NodeFacts {
-  /** Whole cpus that are offered; what the processor itself has is in `software.cpu`. */
+  /** Whole cpus that are offered; `software.cpu` describes the processor itself. */
   readonly cores: number;
   /** 0: not known. */
   readonly sockets: number;
-  /** Memory domains in all; 0: not known. */
+  /** NUMA domains in total; 0: not known. */
   readonly numa: number;
   readonly memoryBytes: number;
   readonly gpus: number;
-  /** Any other resource it offers, by name. */
+  /** Other offered resources, by name. */
   readonly others: Readonly<Record<string, number>>;
   readonly software: Software;
 }
 
-/** What was found, by subsystem. A requirement is met by one entry that meets all its conditions. */
+/** Entries by subsystem. One entry that meets all conditions satisfies a requirement. */
 export type Software = Readonly<Record<string, readonly FactEntry[]>>;
 export type FactEntry = Readonly<Record<string, FactValue>>;
 export type FactValue = string | number | boolean;
@@ -37,12 +37,12 @@ export const NO_FACTS: NodeFacts = Object.freeze({
   software: Object.freeze({}),
 });
 
-/** Names that resources have in a graph by themselves; others must not be called so. */
+/** Names of resources in a graph; other resources must not use them. */
 const GRAPH_TYPES = new Set(["cluster", "rack", "node", "socket", "numa", "core", "memory", "gpu"]);
 
 /**
- * What is offered counts, whatever the machine has: jobs must not be promised cores that the agent
- * was told to keep.
+ * The offered capacity counts, whatever the machine has: jobs must not get cores that the agent is
+ * configured to withhold.
  */
 export function offeredFacts(found: NodeFacts, capacity: Resources): NodeFacts {
   const { cpu = 0, memory: memoryBytes = 0, gpu: gpus = 0, ...rest } = capacity;
@@ -50,7 +50,7 @@ export function offeredFacts(found: NodeFacts, capacity: Resources): NodeFacts {
   const others = Object.entries(rest).filter(([name]) => !GRAPH_TYPES.has(name));
   return {
     cores,
-    // A part without a core is none: a container may see all sockets and have one core.
+    // A part without a core does not count: a container may see all sockets and have one core.
     sockets: Math.min(found.sockets, cores),
     numa: Math.min(found.numa, cores),
     memoryBytes,
@@ -63,7 +63,7 @@ export function offeredFacts(found: NodeFacts, capacity: Resources): NodeFacts {
 /** The assumed facts of an agent that reports none. */
 export const factsOfCapacity = (capacity: Resources): NodeFacts => offeredFacts(NO_FACTS, capacity);
 
-/** Facts from text, checked: agents and files are not trusted. */
+/** Facts from text, validated: agents and files are not trusted. */
 export function parseNodeFacts(text: string, field: string): NodeFacts {
   if (text.length > limits.factsCharsMax) {
     throw invalid(field, `at most ${limits.factsCharsMax} characters, not ${text.length}`);
@@ -77,7 +77,7 @@ export function parseNodeFacts(text: string, field: string): NodeFacts {
   return checkNodeFacts(input, field);
 }
 
-/** Unknown fields are left out: they may be of a newer agent. */
+/** Drops unknown fields: they may be of a newer agent. */
 export function checkNodeFacts(input: unknown, field: string): NodeFacts {
   if (!isRecord(input)) throw invalid(field, "must be an object with cores, memoryBytes, software");
   return {
@@ -94,7 +94,7 @@ export function checkNodeFacts(input: unknown, field: string): NodeFacts {
 function wholeNumber(value: unknown, field: string, most = Number.MAX_SAFE_INTEGER): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most) {
-    return value + 0; // -0, which JSON can say, becomes 0: a stored row must equal what was checked
+    return value + 0; // JSON can express -0; it becomes 0, because a stored row must equal the checked value
   }
   throw invalid(field, `must be a whole number from 0 to ${most}, not ${shown(value)}`);
 }
@@ -108,7 +108,7 @@ function checkOthers(input: unknown, field: string): Readonly<Record<string, num
   const others: Record<string, number> = {};
   for (const name of names) {
     if (!isResourceName(name) || GRAPH_TYPES.has(name)) {
-      throw invalid(field, `${shown(name)} is no name of another resource, like "license"`);
+      throw invalid(field, `${shown(name)} is not a name of a resource, like "license"`);
     }
     others[name] = wholeNumber(input[name], `${field}.${name}`);
   }
@@ -116,8 +116,8 @@ function checkOthers(input: unknown, field: string): Readonly<Record<string, num
 }
 
 /**
- * What every object has by itself would be found where nothing was put, and "cluster" is the graph;
- * names of subsystems become names of files.
+ * A name of Object.prototype would be found where nothing was put, and "cluster" is the graph; names of
+ * subsystems become file names.
  */
 const isName = (name: string): boolean =>
   name.length <= limits.nameLengthMax && /^[A-Za-z0-9][\w.+-]*$/.test(name) && !(name in {});
@@ -132,7 +132,7 @@ function checkSoftware(input: unknown, field: string): Software {
   let count = 0;
   for (const name of names) {
     if (!isName(name) || name === "cluster") {
-      throw invalid(field, `${shown(name)} is no name of a subsystem, like "os"`);
+      throw invalid(field, `${shown(name)} is not a name of a subsystem, like "os"`);
     }
     const entries = input[name];
     if (!Array.isArray(entries)) throw invalid(`${field}.${name}`, "must be a list of entries");
@@ -150,19 +150,20 @@ function checkSoftware(input: unknown, field: string): Software {
 function checkEntry(input: unknown, field: string): FactEntry {
   if (!isRecord(input)) throw invalid(field, "must be an object of texts, numbers and booleans");
   const names = Object.keys(input);
-  if (names.length === 0) throw invalid(field, "must say something");
+  if (names.length === 0) throw invalid(field, "must have at least one field");
   if (names.length > limits.factFieldsMax) {
     throw invalid(field, `at most ${limits.factFieldsMax} fields, not ${names.length}`);
   }
   const entry: Record<string, FactValue> = {};
   for (const name of names) {
-    if (!isName(name)) throw invalid(field, `${shown(name)} is no name of a field, like "version"`);
+    if (!isName(name))
+      throw invalid(field, `${shown(name)} is not a name of a field, like "version"`);
     entry[name] = checkValue(name, input[name], `${field}.${name}`);
   }
   return entry;
 }
 
-/** `type`, `size` and `unit` mean what they mean in a graph, where each entry becomes a vertex. */
+/** `type`, `size` and `unit` have the same meaning in a graph, where each entry becomes a vertex. */
 function checkValue(name: string, value: unknown, field: string): FactValue {
   const isAmount = name === "size";
   const isText = name === "type" || name === "unit";

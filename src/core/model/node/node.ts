@@ -7,14 +7,14 @@ import type { Resources } from "../resources.ts";
 import type { Power } from "./power.ts";
 
 /**
- * A machine or edge of a cluster, spoken for by an agent.
+ * A machine or edge of a cluster, with an agent.
  *
  *   connected <--hello / link lost--> disconnected --too long--> lost --hello--> connected
  *
- * A drain is a wish of an operator and independent of the link; so is a sickness, which the agent
- * reports: it cannot start processes and takes none until it can. What becomes of the tasks of a
- * lost node is its loss policy: by default they are placed again elsewhere, and when the node
- * returns, it stops what it still runs of them.
+ * A drain is a setting of an operator and independent of the connection. So is the health that the
+ * agent reports: an unhealthy node cannot start processes and gets none until it can. The loss policy
+ * decides about the tasks of a lost node: by default they are placed again elsewhere, and when the node
+ * returns, it stops those that still run.
  */
 export interface Node {
   readonly id: NodeId;
@@ -24,37 +24,40 @@ export interface Node {
   readonly link: NodeLink;
   readonly drain: { readonly by: string; readonly reason: string } | undefined;
   /** Why its agent cannot start processes; absent: it can. */
-  readonly sickness?: Sickness;
-  /** Different jobs failed here at once, one after the other; absent: nothing speaks against it. */
+  readonly sickness?: HealthProblem;
+  /** Different jobs failed here at once, one after the other; absent: there is no evidence against it. */
   readonly quarantine?: Quarantine;
-  /** SHA-256 of the agent's key: the first agent to use a name owns it. */
+  /** SHA-256 of the agent's key: the first agent with a name owns the name. */
   readonly agentKeyHash: string;
   readonly bootId: string;
   readonly agentVersion: string;
-  /** Where its agent connected from when it last did, without the port; absent: not known. */
+  /** The address from which its agent last connected, without the port; absent: not known. */
   readonly address?: string;
   readonly registeredAtMs: number;
-  /** How far its agent's clock is ahead of the server's, when that is much; below zero: behind. */
+  /** How far its agent's clock is ahead of the server's, if the difference is large; below zero: behind. */
   readonly clockOffsetMs?: number;
   /** Its agent can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: true;
-  /** Its agent can give tasks a client's standard input or terminal. */
+  /** Its agent can connect tasks to a client's standard input or terminal. */
   readonly canAttach?: true;
   /** A worker of rik: it starts instances of workloads of any kind, and nothing else. */
   readonly instancesOnly?: true;
-  /** Its power for shares of jobs with energy; absent: it accepts none. Its capacity has a place for one. */
+  /**
+   * Its power for shares of jobs with energy; absent: it accepts none. Its capacity then includes one
+   * share.
+   */
   readonly power?: Power;
   /** Its agent is the agent of a whole pull cluster: it accepts tasks, and the planner places none on it. */
   readonly clusterAgent?: ClusterAgentTerms;
-  /** As its agent asks (`busbar agent --on-lost`); absent: nothing was asked. */
+  /** As its agent sets it (`busbar agent --on-lost`); absent: it does not. */
   readonly loss?: LossTerms;
-  /** As an operator set them (`busbar nodes set`), over its agent's; absent: nothing was set. */
+  /** As an operator sets it (`busbar nodes set`), which overrides its agent; absent: none does. */
   readonly setLoss?: LossTerms;
-  /** Who last drained, undrained or set it; absent: nobody, or a server before 0.2 did not note it. */
+  /** Who last drained, undrained or set it; absent: nobody, or a server before 0.2 did not record it. */
   readonly changedBy?: string;
 }
 
-export interface Sickness {
+export interface HealthProblem {
   readonly reason: string;
   readonly sinceMs: number;
 }
@@ -66,9 +69,9 @@ export interface Quarantine {
   readonly strikes: number;
   readonly phase:
     | { readonly kind: "closed"; readonly untilMs: number }
-    /** It takes one task. */
+    /** It may get one task. */
     | { readonly kind: "open" }
-    /** This is the one: it shows how the node is. */
+    /** The one task that it got: its outcome decides. */
     | {
         readonly kind: "trial";
         readonly jobId: JobId;
@@ -80,24 +83,24 @@ export interface Quarantine {
 export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
 
 /**
- * What becomes of the tasks of a lost node: tried again, wherever they fit; kept for the node, however
- * long it takes; or failed without another attempt.
+ * The outcome of tasks of a lost node: placed again, wherever they fit; kept for the node, however long
+ * it is away; or failed without another attempt.
  */
 export type LossPolicy = (typeof LOSS_POLICIES)[number];
 
-/** Of how long an agent may be away; 0: as long as the server allows any. */
+/** How long an agent may be disconnected; 0: the default of the server. */
 export const AWAY_RULE = {
   anyOf: [{ const: 0 }, { minimum: limits.leaseMsMin, maximum: limits.durationMsMax }],
   hint: `a time in milliseconds from ${limits.leaseMsMin} to ${limits.durationMsMax} (366 days)`,
 } as const satisfies Rule;
 
-/** Of what operators set over what its agent asks. */
+/** For settings of operators, which override those of the agent. */
 export const SET_NODE_RULES = {
   onLost: { enum: [...LOSS_POLICIES, "agent"] },
   lostAfterMs: AWAY_RULE,
 } as const satisfies Readonly<Record<string, Rule>>;
 
-/** When a node that is away counts as lost, and what becomes of its tasks then. */
+/** When a disconnected node counts as lost, and the outcome of its tasks then. */
 export interface LossTerms {
   readonly lostAfterMs?: number;
   readonly onLost?: LossPolicy;
@@ -110,13 +113,13 @@ export interface ClusterAgentTerms {
   readonly onLost: LossPolicy;
 }
 
-/** `sinceMs` of one that is away: when its agent was last heard. */
+/** `sinceMs` of a disconnected node: the last sign of life of its agent. */
 export type NodeLink =
   | { readonly kind: "connected"; readonly session: number; readonly sinceMs: number }
   | { readonly kind: "disconnected"; readonly sinceMs: number }
   | { readonly kind: "lost"; readonly sinceMs: number };
 
-/** One word for people: what the node's link, drain and health come to. */
+/** One word for display: the combination of the node's connection, drain and health. */
 export type NodeStateName =
   | "connected"
   | "disconnected"
@@ -133,7 +136,7 @@ export function nodeStateName(node: Node, activeTasks: number): NodeStateName {
   return node.quarantine === undefined ? "connected" : "quarantined";
 }
 
-/** What the node's state is due to, for people; undefined: the state says it all. */
+/** The cause of the node's state, for display; undefined: the state says enough. */
 export const stateReason = (node: Node, state: NodeStateName): string | undefined =>
   state === "unhealthy"
     ? node.sickness?.reason
@@ -143,28 +146,28 @@ export const stateReason = (node: Node, state: NodeStateName): string | undefine
 
 /** Whether new tasks may be placed there. */
 export const isSchedulable = (node: Node): boolean =>
-  node.clusterAgent === undefined && isTaking(node);
+  node.clusterAgent === undefined && acceptsTasks(node);
 
 /** Whether it accepts new tasks: placed ones, or, for an agent of a cluster, offered ones. */
-export const isTaking = (node: Node): boolean =>
+export const acceptsTasks = (node: Node): boolean =>
   node.link.kind === "connected" &&
   node.drain === undefined &&
   node.sickness === undefined &&
   (node.quarantine === undefined || node.quarantine.phase.kind === "open");
 
-/** Whether tasks may be fetched ahead to it. A node in doubt gets one task at a time. */
+/** Whether tasks may be fetched ahead to it. A suspect node gets one task at a time. */
 export const mayHold = (node: Node): boolean =>
   node.canHold === true && isSchedulable(node) && node.quarantine === undefined;
 
-/** An operator's word counts before the agent's; without either tasks are tried again elsewhere. */
+/** The operator's setting overrides the agent's; without either, tasks are placed again elsewhere. */
 export const lossPolicyOf = ({ loss, setLoss, clusterAgent }: Node): LossPolicy =>
   setLoss?.onLost ?? clusterAgent?.onLost ?? loss?.onLost ?? "requeue";
 
-/** How long the node may be away; undefined: as long as the server allows any node. */
+/** How long the node may be disconnected; undefined: the default of the server. */
 export const lostAfterMsOf = ({ loss, setLoss, clusterAgent }: Node): number | undefined =>
   setLoss?.lostAfterMs ?? clusterAgent?.leaseMs ?? loss?.lostAfterMs;
 
-/** When a node that is away is lost: counted from the last sign of life. */
+/** The time at which a disconnected node is lost: counted from its last sign of life. */
 export function lostAtMs(node: Node, nodeLostAfterMs: number): number | undefined {
   if (node.link.kind !== "disconnected") return undefined;
   return node.link.sinceMs + (lostAfterMsOf(node) ?? nodeLostAfterMs);

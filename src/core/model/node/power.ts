@@ -1,36 +1,36 @@
 import { invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import { BARE_PLACE, isPlaceName, SHARE_PLACE } from "../job/energy.ts";
+import { BARE_SHARE_RESOURCE, isShareResource, SHARE_RESOURCE } from "../job/energy.ts";
 import { whole } from "../job/whole.ts";
 import { checkAmountNames, type Resources } from "../resources.ts";
 
 /**
- * What a node has for shares of jobs with energy: docs/design/power.md. An edge works at one share at a time, with all of its
- * power; a node that stands for a site works at several.
+ * The power of a node for shares of jobs with energy: docs/design/power.md. An edge runs one share at a time, with all of its power; a node
+ * that represents a site runs several.
  */
 export interface Power {
-  /** Now, as its agent last told. */
+  /** At present, as its agent last reported. */
   readonly watts: number;
-  /** What its agent expects, by rising time; absent: nothing. */
+  /** Expected changes, by ascending time; absent: none. */
   readonly changes?: readonly PowerChange[];
-  /** It takes no larger share; absent: any. */
+  /** The largest share that it accepts; absent: any. */
   readonly greatestShare?: number;
-  /** It looks at its shares only so often: it begins one at a tick, and ends it at a later one. Absent: at once. */
+  /** The period at which it looks at its shares: it begins one at a tick, and ends it at a later one. Absent: at once. */
   readonly tickMs?: number;
-  /** It also takes shares of jobs that have nothing to run. */
+  /** It also accepts shares of jobs that have no command. */
   readonly isBare?: true;
-  /** Since when it has none; absent: it has some. */
+  /** The time since which it has none; absent: it has some. */
   readonly noneSinceMs?: number;
-  /** It stands for the edges of a site below, and takes nothing but shares; absent: it is an edge itself. */
+  /** It represents the edges of a site, and accepts only shares; absent: it is an edge itself. */
   readonly site?: SiteEdges;
 }
 
 export interface SiteEdges {
-  /** How many of them have power. */
+  /** The number of edges with power. */
   readonly edges: number;
-  /** How many shares it takes at once, those that it has included. */
+  /** The number of shares that it accepts at once, present ones included. */
   readonly shares: number;
-  /** What the largest of them offers, resource by resource. */
+  /** The largest offer of an edge, per resource. */
   readonly capacity: Resources;
 }
 
@@ -79,22 +79,26 @@ function checkSite({ edges, shares, capacity }: SiteEdges, field: string): void 
   for (const name of names) whole(capacity[name] ?? 0, `${field}.capacity.${name}`, AMOUNT);
 }
 
-/** As the node's row has it: `known` is what it had before. */
-export function toldPower(told: Power, known: Power | undefined, nowMs: number): Power {
-  return told.watts > 0 ? told : { ...told, noneSinceMs: known?.noneSinceMs ?? nowMs };
+/** The value for the node's row: `known` is the one before. */
+export function reportedPower(reported: Power, known: Power | undefined, nowMs: number): Power {
+  return reported.watts > 0 ? reported : { ...reported, noneSinceMs: known?.noneSinceMs ?? nowMs };
 }
 
-/** The node's capacity with a place for a share, if it has power. Of a site: what as many shares may request as it takes. */
+/** The node's capacity with one share added, if it has power. For a site: the capacity for as many shares as it accepts. */
 export function withPower(capacity: Resources, power: Power | undefined): Resources {
   if (power?.site !== undefined) return placesOf(power.site, power.isBare, power.site.shares);
-  const told = Object.keys(capacity).some(isPlaceName)
-    ? Object.fromEntries(Object.entries(capacity).filter(([name]) => !isPlaceName(name)))
+  const reported = Object.keys(capacity).some(isShareResource)
+    ? Object.fromEntries(Object.entries(capacity).filter(([name]) => !isShareResource(name)))
     : capacity;
-  if (power === undefined) return told;
-  return { ...told, [SHARE_PLACE]: 1, ...(power.isBare === true ? { [BARE_PLACE]: 1 } : {}) };
+  if (power === undefined) return reported;
+  return {
+    ...reported,
+    [SHARE_RESOURCE]: 1,
+    ...(power.isBare === true ? { [BARE_SHARE_RESOURCE]: 1 } : {}),
+  };
 }
 
-/** What one task may take of the node at most: of a site no more than its largest edge offers. */
+/** The most that one task may take of the node: for a site no more than its largest edge offers. */
 export const offeredToOne = ({
   capacity,
   power,
@@ -104,10 +108,10 @@ export const offeredToOne = ({
 }): Resources => (power?.site === undefined ? capacity : placesOf(power.site, power.isBare, 1));
 
 function placesOf({ capacity }: SiteEdges, isBare: true | undefined, shares: number): Resources {
-  const places: Record<string, number> = { [SHARE_PLACE]: shares };
-  if (isBare === true) places[BARE_PLACE] = shares;
+  const places: Record<string, number> = { [SHARE_RESOURCE]: shares };
+  if (isBare === true) places[BARE_SHARE_RESOURCE] = shares;
   for (const [name, amount] of Object.entries(capacity)) {
-    if (!isPlaceName(name)) places[name] = amount * shares;
+    if (!isShareResource(name)) places[name] = amount * shares;
   }
   return places;
 }

@@ -2,14 +2,14 @@ import { invalid } from "../../../lib/errors.ts";
 import { parseDurationMs } from "../../../lib/units.ts";
 import { limits } from "../../../limits.ts";
 
-/** What the edges of a simulation have: each its own steps from one seed, or all the same. */
+/** The power of the edges of a simulation: each has its own steps from one seed, or all have the same. */
 export type ScheduleSpec =
   | { readonly kind: "seed"; readonly seed: number }
   | { readonly kind: "constant"; readonly watts: number }
-  /** From so long after the start on; before the first it has none. */
+  /** By the time after the start; before the first step it has none. */
   | { readonly kind: "steps"; readonly steps: readonly PowerStep[] };
 
-/** From a moment on, until the next one. */
+/** From a time on, until the next step. */
 export interface PowerStep {
   readonly fromMs: number;
   readonly watts: number;
@@ -22,11 +22,11 @@ export function parseWatts(text: string, field: string): number {
   if (Number.isInteger(watts) && watts <= limits.wattsMax) return watts;
   throw invalid(
     field,
-    `${JSON.stringify(text.slice(0, 40))} is no power; write it like 100W or 2kW`,
+    `${JSON.stringify(text.slice(0, 40))} is not a power; write it like 100W or 2kW`,
   );
 }
 
-/** Lines like `10m 50W`: from ten minutes after the start on 50 watts. Comments begin with #. */
+/** Lines like `10m 50W`: 50 watts from ten minutes after the start on. Comments begin with #. */
 export function parseScheduleFile(text: string, field: string): ScheduleSpec {
   const steps: PowerStep[] = [];
   for (const [at, line] of text.split("\n").entries()) {
@@ -54,6 +54,6 @@ export function parseSchedule(text: string, field: string): ScheduleSpec {
   if (watts <= limits.wattsMax) return { kind: "constant", watts };
   throw invalid(
     field,
-    `${JSON.stringify(text)} is no schedule; write seed:7, watts like 22, or a file of lines like 10m 50W`,
+    `${JSON.stringify(text)} is not a schedule; write seed:7, watts like 22, or a file of lines like 10m 50W`,
   );
 }

@@ -1,9 +1,9 @@
 import type { Resources } from "../resources.ts";
 
-/** What the agent of a cluster takes now: at most so many tasks, as far as they fit. */
+/** The tasks that the agent of a cluster can accept now: at most so many, as far as they fit. */
 export interface TakeCapacity {
   readonly tasks: number;
-  /** In base units, nodes too; resources that are not named are not limited. */
+  /** In base units, nodes included; resources that are not named are not limited. */
   readonly free: Resources;
 }
 

@@ -2,8 +2,8 @@ import { formatDuration } from "../../../lib/units.ts";
 import { describeFailure, type Task } from "../job/task.ts";
 
 /**
- * Why a task of a service waits: "restarts in 12 s: exited with code 1, 4th time". Undefined: it does not, or not
- * for a restart. Without the time: not when.
+ * Why a task of a service waits: "restarts in 12 s: exited with code 1, 4th time". Undefined: it does not wait for a restart. Without
+ * `nowMs` the text has no time.
  */
 export function describeRestart(
   { state, restarts, past }: Task,

@@ -4,23 +4,20 @@ import { limits } from "../../../limits.ts";
 import { oneOf } from "../one-of.ts";
 import { whole } from "../job/whole.ts";
 
-/*
- * A service is a job whose tasks have no natural end: they are started again by policy, which uses no retries:
- * docs/design/services.md.
- */
+/* A service is a job whose tasks have no natural end: a policy restarts them, which uses no retries: docs/design/services.md. */
 
 export const RESTARTS = ["always", "on-failure", "never"] as const;
 
-/** After which ends a task starts again: any, those that did not succeed, none. */
+/** The ends after which a task is restarted: all, those without success, none. */
 export type Restart = (typeof RESTARTS)[number];
 
-/** What a job that is a service says of it, complete. */
+/** The service terms of a job, complete. */
 export interface ServiceTerms {
   readonly restart: Restart;
   /** Before the first restart, doubling up to `backoffMaxMs`. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
-  /** An attempt that ran this long ran well: the wait begins with `backoffMs` again. */
+  /** An attempt that ran this long ran well: the backoff starts at `backoffMs` again. */
   readonly resetAfterMs: number;
 }
 
@@ -40,7 +37,7 @@ export const SERVICE_TERMS_RULES = {
   resetAfterMs: duration,
 } as const satisfies Readonly<Record<string, Rule>>;
 
-/** Of a service that says nothing else. */
+/** The defaults. */
 export const DEFAULT_SERVICE: ServiceTerms = Object.freeze({
   restart: "always",
   backoffMs: limits.restartBackoffMsDefault,
@@ -65,16 +62,17 @@ export function toServiceTerms(input: ServiceTermsInput | undefined): ServiceTer
 const amount = (input: ServiceTermsInput, name: "backoffMs" | "resetAfterMs"): number =>
   whole(input[name] ?? DEFAULT_SERVICE[name], `service.${name}`, duration);
 
-/** What fields of a spec do not go together with a service, and why. */
+/** Fields of a spec that a service cannot have, and why. */
 export const NOT_OF_SERVICES = {
-  array: "a service is one task: apply a service with replicas for more of them",
-  energy: "a service has no end that energy could be measured to",
-  jobspec: "a whole jobspec has an end: give a command or a script",
-  retries: "restarts have no limit: service.restart says when there is one",
-  queueDeadlineMs: "it would end the restarts, too",
+  array:
+    "a job with service has one task; for several instances: busbar services apply NAME --replicas N",
+  energy: "a service does not end, so its energy cannot be measured",
+  jobspec: "a whole jobspec ends by itself: write a command or a script",
+  retries: "a service restarts without a limit; service.restart says when",
+  queueDeadlineMs: "it would also end the restarts",
 } as const;
 
-/** Throws if something is said that a service cannot have. */
+/** Throws if the spec has a field that a service cannot have. */
 export function checkService(
   input: Readonly<{ [Name in keyof typeof NOT_OF_SERVICES]?: unknown }>,
 ): void {
@@ -83,6 +81,6 @@ export function checkService(
   }
 }
 
-/** How long to wait before the restart after so many ends in a row. */
+/** The backoff before the restart after so many ends in a row. */
 export const restartBackoffMs = ({ backoffMs, backoffMaxMs }: ServiceTerms, inRow: number) =>
   Math.min(backoffMaxMs, backoffMs * 2 ** Math.min(Math.max(inRow - 1, 0), 40));

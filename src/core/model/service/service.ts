@@ -8,11 +8,11 @@ import { DEFAULT_SERVICE } from "./service-terms.ts";
 import type { JobStateName } from "../progress.ts";
 import { whole } from "../job/whole.ts";
 
-/** What instances are made of, and who said so. */
+/** The spec of instances, and who set it. */
 export interface Template {
-  /** Counts up with every other template of the service. */
+  /** Counts up with each new template of the service. */
   readonly generation: number;
-  /** Its name is that of the service; an instance's job has the instance's. */
+  /** Its name is that of the service; an instance's job has the instance's name. */
   readonly spec: JobSpec;
   readonly atMs: number;
   readonly by: string;
@@ -22,7 +22,7 @@ export interface Template {
 export interface RolloutTerms {
   /** Instances that may be stopped, or not be ready yet, at once. */
   readonly maxUnavailable: number;
-  /** A new instance is ready once it has been running for so long. */
+  /** A new instance is ready once it has run for this time. */
   readonly minReadyMs: number;
   /** The rollout stops when a new instance has failed this often before it was ready. */
   readonly failuresMax: number;
@@ -50,17 +50,17 @@ export type Rollout =
 export interface Service {
   readonly id: ServiceId;
   readonly template: Template;
-  /** Former ones, the latest last, bounded. */
+  /** Earlier templates, latest last, bounded. */
   readonly former: readonly Template[];
-  /** Of any template so far. */
+  /** The highest of all templates so far. */
   readonly lastGeneration: number;
-  /** How many instances the core names and keeps; those that callers name are beside them. */
+  /** The number of instances that the core names and maintains; instances named by callers are additional. */
   readonly replicas: number;
   readonly terms: RolloutTerms;
   readonly rollout: Rollout;
   readonly createdAtMs: number;
   readonly changedBy: string;
-  /** It goes when its last instance has ended; absent: it stays. */
+  /** It is removed when its last instance has ended; absent: it stays. */
   readonly removal?: Removal;
 }
 
@@ -70,27 +70,24 @@ export interface Removal {
   readonly reason: string;
 }
 
-/**
- * One place of a service, that one job at a time fills. The job that it names is its own until that has ended: only then
- * is there another.
- */
+/** One place of a service, which one job at a time fills. It gets another job only after the present one has ended. */
 export interface Slot {
   /** "SERVICE/NAME" */
   readonly id: string;
   readonly service: ServiceId;
   readonly name: string;
-  /** Of one that the core named: NAME-<number>; absent: a caller did. */
+  /** For a slot that the core named: NAME-<number>; absent: a caller named it. */
   readonly number?: number;
-  /** That it is to have. */
+  /** The wanted generation. */
   readonly generation: number;
   readonly jobId: JobId;
-  /** That its job was made of. */
+  /** The generation of its job. */
   readonly made: number;
-  /** As soon as its job has ended there is to be another. */
+  /** When its job has ended, it gets another. */
   readonly isReplaced?: true;
-  /** It goes as soon as its job has ended. */
+  /** When its job has ended, it is removed. */
   readonly isRemoved?: true;
-  /** Its job ended by itself, and there is no other; absent: it has not. */
+  /** Its job ended by itself, and gets no successor; absent: it has not ended. */
   readonly ended?: SlotEnd;
 }
 
@@ -103,23 +100,23 @@ export interface SlotEnd {
 /** Names have no slash. */
 export const slotIdOf = (service: ServiceId, name: string): string => `${service}/${name}`;
 
-/** What the core calls its instances. */
+/** The names that the core gives to its instances. */
 export const countedName = (service: ServiceId, number: number): string => `${service}-${number}`;
 
-/** The number that the core would have to pass over because of its name; undefined: none. */
+/** The number that the core must skip because of this name; undefined: none. */
 export function numberIn({ service, name }: Pick<Slot, "service" | "name">): number | undefined {
   const rest = name.startsWith(`${service}-`) ? name.slice(service.length + 1) : "";
   return /^[1-9][0-9]{0,8}$/.test(rest) ? Number(rest) : undefined;
 }
 
-/** Jobs of a service are found by it. */
+/** The label of a service's jobs. */
 export const SERVICE_LABEL = "busbar.service";
 
 export const SERVICE_RULES = {
   replicas: { minimum: 0, maximum: limits.replicasMax },
 } as const satisfies Readonly<Record<string, Rule>>;
 
-/** Of instances that are added or removed at once. */
+/** For instances that are added or removed at once. */
 export const INSTANCE_NAMES_RULE = {
   minItems: 1,
   maxItems: limits.instancesPerCallMax,
@@ -154,16 +151,17 @@ export function toRolloutTerms(input: RolloutInput, before: RolloutTerms): Rollo
 export const toReplicas = (replicas: number): number =>
   whole(replicas, "replicas", SERVICE_RULES.replicas);
 
-/** A spec of which each instance is one task: always a service, with the label that finds it. */
+/** A spec of which each instance is one task: always a service, with the service label. */
 export function toTemplateSpec(id: ServiceId, spec: JobSpec): JobSpec {
   const no = (field: string, why: string) => unprocessable(`template.${field}`, why);
-  if (spec.array !== undefined) throw no("array", "an instance is one task: give replicas");
-  if (spec.energy !== undefined) throw no("energy", "a service has no end");
-  if (spec.work.kind === "jobspec") throw no("jobspec", "give a command or a script");
-  if (spec.dependsOn !== undefined) throw no("dependsOn", "instances depend on no other job");
+  if (spec.array !== undefined) throw no("array", "an instance has one task: use replicas");
+  if (spec.energy !== undefined) throw no("energy", "a service does not end");
+  if (spec.work.kind === "jobspec") throw no("jobspec", "write a command or a script");
+  if (spec.dependsOn !== undefined) throw no("dependsOn", "instances cannot depend on other jobs");
   if (spec.retries.max > 0)
     throw no("retries", "template.service.restart says when it starts again");
-  if (spec.queueDeadlineMs !== undefined) throw no("queueDeadlineMs", "an instance waits for ever");
+  if (spec.queueDeadlineMs !== undefined)
+    throw no("queueDeadlineMs", "an instance may be pending without a limit");
   const labels: Texts = { ...spec.labels, [SERVICE_LABEL]: id };
   if (Object.keys(labels).length > limits.labelsMax) {
     throw no("labels", `at most ${limits.labelsMax - 1} labels beside ${SERVICE_LABEL}`);
@@ -172,17 +170,20 @@ export function toTemplateSpec(id: ServiceId, spec: JobSpec): JobSpec {
   return new SharedSpec(id, spec.work, terms);
 }
 
-/** The job of an instance shares all but its name with those of the others. */
+/** The job of an instance shares everything but its name with those of the others. */
 export const specOfInstance = ({ spec }: Template, name: string): JobSpec =>
   new SharedSpec(name, spec.work, spec.terms);
 
-/** The template of a generation; undefined: it is not remembered. */
+/** The template of a generation; undefined: it is no longer stored. */
 export function templateOf(service: Service, generation: number): Template | undefined {
   if (service.template.generation === generation) return service.template;
   return service.former.find((one) => one.generation === generation);
 }
 
-/** What is started beside a rollout is made of what was rolled out last. */
+/**
+ * Instances that are started during a rollout, and are not part of it, have the generation that was
+ * rolled out last.
+ */
 export function steadyGeneration(service: Service): number {
   const { rollout, template } = service;
   if (rollout.kind === "done") return template.generation;

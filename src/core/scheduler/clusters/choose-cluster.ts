@@ -5,7 +5,7 @@ import type { ClusterId } from "../../model/ids.ts";
 import { clusterId } from "../../model/ids.ts";
 import type { ClusterTable } from "./cluster-table.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
-import { askedOfClusters, type Request } from "../request.ts";
+import { clusterRequestOf, type Request } from "../request.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
 import type { PreparedSelects } from "../../select/prepared-selects.ts";
 import type { Candidate, Dropped, Select, Selection } from "../../select/strategy.ts";
@@ -52,8 +52,8 @@ export function chooseCluster(
   for (const [id, node] of nodes) add({ kind: "node", node }, id, preferenceNow(request, node));
   for (const { cluster, alternative, slots } of pullingFor(clusters, request)) {
     const id = clusterId(cluster);
-    // One whose agents are all away is better than none.
-    const later = clusters.loads.isForsaken(id) ? limits.requestAlternativesMax : 0;
+    // A cluster whose agents are all disconnected is better than none.
+    const later = clusters.loads.hasOnlyUnavailableAgents(id) ? limits.requestAlternativesMax : 0;
     add({ kind: "cluster", cluster: id }, id, alternative + later, slots);
   }
   const select = selectOf(request, policy);
@@ -80,7 +80,7 @@ const selectOf = ({ select }: Request, { select: usual, ofJobs }: ClusterPolicy)
 /** The pull clusters that have the requested resources: only they know whether these are free. */
 function pullingFor({ graphs }: ClusterTable, request: Request): readonly ClusterMatch[] {
   const { cluster: named } = request.where;
-  const asked = graphs.isEmpty ? undefined : askedOfClusters(request);
+  const asked = graphs.isEmpty ? undefined : clusterRequestOf(request);
   if (asked === undefined || (named !== undefined && !graphs.has(named))) return [];
   if (named === undefined) return graphs.satisfy(asked.compiled, "ever").matches;
   const match = graphs.match(named, asked.compiled);

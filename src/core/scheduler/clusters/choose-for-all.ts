@@ -10,13 +10,13 @@ interface ClustersView {
   readonly clusters: ClusterTable;
 }
 
-/** How one of several clusters is to be chosen. */
+/** How to choose one of several clusters. */
 export interface Choosing {
   readonly strategy: string;
-  /** What the strategy and its options come to, where that is known already. */
+  /** The prepared strategy, where it is known already. */
   readonly select?: Select | undefined;
   readonly options: Readonly<Record<string, unknown>>;
-  /** The job's own, for rules. */
+  /** The job's own parameters, for rules. */
   readonly parameters: StateValues;
 }
 
@@ -24,12 +24,14 @@ type Answer = Pick<ClusterAnswer, "cluster" | "now" | "slots">;
 
 export interface Chosen {
   readonly strategy: string;
-  /** The chosen one first; empty: none is good enough. */
+  /** The chosen cluster first; empty: none is good enough. */
   readonly ranked: readonly string[];
   readonly dropped: readonly Dropped[];
 }
 
-/** Which cluster would be chosen of those that could take all parts now. Nothing is counted. */
+/**
+ * The cluster that would be chosen of those that could accept all parts now. Changes no counters.
+ */
 export function chooseForAll(
   state: ClustersView,
   parts: readonly (readonly Answer[])[],

@@ -1,6 +1,6 @@
 import type { ClusterId } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
-import { isSchedulable, isTaking } from "../../model/node/node.ts";
+import { isSchedulable, acceptsTasks } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, dominantShare, subtractFrom } from "../../model/resources.ts";
 import type { Task } from "../../model/job/task.ts";
@@ -12,7 +12,7 @@ interface Load {
   readonly offered: Set<Task>;
   /** Agents of the whole cluster, and how many of them accept tasks. */
   agents: number;
-  agentsTaking: number;
+  acceptingAgents: number;
 }
 
 /** The tasks of each cluster that have not ended, for choosing between clusters. Follows State.apply. */
@@ -35,13 +35,13 @@ export class ClusterLoads {
   }
 
   /** The cluster has agents, and none of them accepts tasks now: offered tasks may wait for long. */
-  isForsaken(cluster: ClusterId): boolean {
-    const { agents, agentsTaking } = this.#of(cluster);
-    return agents > 0 && agentsTaking === 0;
+  hasOnlyUnavailableAgents(cluster: ClusterId): boolean {
+    const { agents, acceptingAgents } = this.#of(cluster);
+    return agents > 0 && acceptingAgents === 0;
   }
 
   /** Whether the cluster has agents, connected or not. */
-  isSpokenFor(cluster: ClusterId): boolean {
+  hasAgents(cluster: ClusterId): boolean {
     return this.#of(cluster).agents > 0;
   }
 
@@ -87,7 +87,14 @@ export class ClusterLoads {
   #of(cluster: ClusterId): Load {
     let load = this.#loads.get(cluster);
     if (load === undefined) {
-      load = { capacity: {}, used: {}, tasks: 0, offered: new Set(), agents: 0, agentsTaking: 0 };
+      load = {
+        capacity: {},
+        used: {},
+        tasks: 0,
+        offered: new Set(),
+        agents: 0,
+        acceptingAgents: 0,
+      };
       this.#loads.set(cluster, load);
     }
     return load;
@@ -97,5 +104,5 @@ export class ClusterLoads {
 function countAgent(load: Load, node: Node, by: 1 | -1): void {
   if (node.clusterAgent === undefined) return;
   load.agents += by;
-  if (isTaking(node)) load.agentsTaking += by;
+  if (acceptsTasks(node)) load.acceptingAgents += by;
 }

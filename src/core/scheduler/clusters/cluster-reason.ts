@@ -2,11 +2,11 @@ import type { Refusal } from "../../graph/match/refusal.ts";
 import type { NodeReason } from "../explain/explain.ts";
 import type { DropReason } from "../../select/strategy.ts";
 
-/** Why a cluster does not take a task. `describeClusterReasons` turns it into text for people. */
+/** Why a cluster does not accept a task. `describeClusterReasons` turns it into text for people. */
 export type ClusterReason =
   | { readonly kind: "other-cluster"; readonly asked: string }
   | { readonly kind: "managed-only" }
-  /** Pull clusters take what asks for them, or for parts of a graph. */
+  /** A pull cluster gets tasks that name it or that request parts of a graph. */
   | { readonly kind: "not-asked-for" }
   | { readonly kind: "node-or-labels-asked" }
   /** Only agents of nodes start containers. */
@@ -18,5 +18,5 @@ export type ClusterReason =
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
   | { readonly kind: "no-nodes" }
   | { readonly kind: "nodes"; readonly reasons: readonly NodeReason[] }
-  /** It could take the task, and the way of choosing clusters leaves it out. */
+  /** It could accept the task, but the selection strategy leaves it out. */
   | { readonly kind: "dropped"; readonly reason: DropReason };

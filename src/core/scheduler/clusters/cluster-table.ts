@@ -17,16 +17,16 @@ const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
 
 const NOTHING_DECLARED: ReadonlyMap<string, DeclaredSoftware> = new Map();
 
-/** All clusters: their rows, and the graphs of those that were registered. Changed by State.apply. */
+/** All clusters: their rows, and the graphs of registered ones. Changed by State.apply. */
 export class ClusterTable {
   readonly rows = new Map<ClusterId, Cluster>();
-  /** Of pulling clusters only; what managed ones have follows from their nodes. */
+  /** Only of pull clusters; the graph of a managed cluster follows from its nodes. */
   readonly graphs = new ClusterGraphs();
   readonly loads = new ClusterLoads();
   managedCount = 0;
-  /** Another one whenever a cluster has come or gone. */
+  /** Grows whenever a cluster is added or removed. */
   version = 0;
-  /** How often one was chosen, for those who take turns. */
+  /** How many choices were made, for strategies that take turns. */
   turn = 0;
   readonly #declared = new Map<ClusterId, Map<string, DeclaredSoftware>>();
   readonly #revisions = new Map<ClusterId, Revision>();
@@ -36,7 +36,7 @@ export class ClusterTable {
     return this.rows.get(id);
   }
 
-  /** Of its row, which is written with whatever changes of the cluster. */
+  /** The revision of its row, which every change of the cluster writes. */
   revisionOf(id: ClusterId): Revision {
     return this.#revisions.get(id) ?? NO_REVISION;
   }
@@ -53,12 +53,12 @@ export class ClusterTable {
     return this.graphs.has(id) ? this.graphs.subsystems(id).get(name) : undefined;
   }
 
-  /** What was added to a cluster with agents, by name. */
+  /** Software declared for a managed cluster, by name. */
   declared(id: ClusterId): ReadonlyMap<string, DeclaredSoftware> {
     return this.#declared.get(id) ?? NOTHING_DECLARED;
   }
 
-  /** In the order of their names. */
+  /** Sorted by name. */
   get inOrder(): readonly Cluster[] {
     return [...this.rows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -74,7 +74,7 @@ export class ClusterTable {
     else this.#declared.delete(id);
   }
 
-  /** Returns whether it is a new one. */
+  /** Returns whether the cluster is new. */
   put(row: Cluster, revision: Revision): boolean {
     const isNew = !this.rows.has(row.id);
     if (isNew) {
@@ -94,14 +94,17 @@ export class ClusterTable {
     this.loads.remove(id);
   }
 
-  /** Returns whether the cluster said something: counting down helps nobody who waits. */
+  /**
+   * Returns whether the cluster reported something. A counter that goes down frees nothing for
+   * queued jobs.
+   */
   putStatus(row: ClusterStatus): boolean {
     const before = this.statusOf(row.id);
     this.#statuses.set(row.id, row);
     return !isCountedDown(before, row);
   }
 
-  /** Returns whether it had one. */
+  /** Returns whether it had a status. */
   removeStatus(id: ClusterId): boolean {
     return this.#statuses.delete(id);
   }

@@ -4,16 +4,19 @@ import type { Alternative } from "../../graph/match/compile-request.ts";
 import type { ClusterStatus } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { ClusterTable } from "./cluster-table.ts";
-import { askedOfClusters, type Request } from "../request.ts";
+import { clusterRequestOf, type Request } from "../request.ts";
 
-/** The state of the cluster with its counters reduced by this request; undefined: it counts nothing. */
+/**
+ * The state of the cluster with its counters reduced by this request; undefined: it has no
+ * counters.
+ */
 export function countedDown(
   clusters: ClusterTable,
   id: ClusterId,
   request: Request,
 ): ClusterStatus | undefined {
   const status = clusters.statusOf(id);
-  const asked = askedOfClusters(request);
+  const asked = clusterRequestOf(request);
   if (status.counters.length === 0 || asked === undefined) return undefined;
   const { graphs } = clusters;
   const { allocation } = graphs.allocation(id, asked.compiled);

@@ -16,7 +16,7 @@ export function takeFrom(room: Resources, asked: Asked): Resources | undefined {
   return undefined;
 }
 
-/** What one task asks for, nodes too, by each alternative. */
+/** The amounts that one task requests, nodes included, for each alternative. */
 function amountsAsked({ needs, request }: Asked): readonly Resources[] {
   if (request === undefined) return [needs];
   return graphRequest(request).compiled.alternatives.map((alternative) => {

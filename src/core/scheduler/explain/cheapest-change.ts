@@ -13,11 +13,11 @@ import { type PlacesView, pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "../request.ts";
 import type { QueuedJobTable } from "../queue/queued-jobs.ts";
 
-/** One thing that, changed alone, would let a task start at once. `describeChange` makes text of it. */
+/** One change that alone would let a task start at once. `describeChange` makes text of it. */
 export interface SingleChange {
   /** Undefined: none was found, and not every change was tried. */
   readonly step: ChangeStep | undefined;
-  /** 0: nobody has to do anything. What is asked for is given up last. */
+  /** 0: nobody has to act. Changes that reduce the request cost most. */
   readonly cost: number;
   /** Why a cheaper one may exist. */
   readonly limits: readonly TrialLimit[];
@@ -54,7 +54,7 @@ type TrialLimit =
   | { readonly kind: "node-kinds" }
   | { readonly kind: "tasks"; readonly triedMax: number };
 
-/** What it looks at. */
+/** The state that it reads. */
 export interface ChangeView extends PlacesView {
   readonly jobs: QueuedJobTable;
 }
@@ -65,7 +65,7 @@ interface Costed {
   readonly cost: number;
 }
 
-/** Parts of a request that are tried one by one. */
+/** The number of parts of a request that are tried one by one. */
 const PARTS_MAX = 32;
 
 /** The cheapest single change that would let a task of this request start now. */
@@ -103,12 +103,12 @@ export function cheapestChange(
 
 const TASKS_MAX = limits.tasksExplainedMax;
 
-/** Whether other requests would start now. Bounded: no more is tried once enough was looked at. */
+/** Whether other requests would start now. Bounded: stops after a number of checks. */
 class Trials {
   readonly #state: ChangeView;
   readonly #policy: ClusterPolicy;
   readonly #nodes: NodeClasses;
-  /** No node is ready when clusters are asked. */
+  /** For trials with clusters alone: no node is ready. */
   readonly #noNodes: NodeClasses;
   #left: number = limits.changeChecksMax;
   #isOver = false;
@@ -140,11 +140,11 @@ class Trials {
   }
 }
 
-/** A match with a graph takes so many times as long as a comparison of amounts. */
+/** A match with a graph costs as much as this many comparisons of amounts. */
 const GRAPH_CHECK_COST = 20;
 const NOTHING: Request = { needs: {}, request: undefined, select: undefined, where: {} };
 
-/** A task whose end gives room; whether there are too many to try them all. */
+/** A task whose end frees enough capacity; and whether there are too many to try all. */
 function taskEnd(
   state: ChangeView,
   request: Request,
@@ -154,8 +154,8 @@ function taskEnd(
   const hopeful = new Map<NodeClass, Set<Resources>>();
   for (const each of nodes.all) {
     const { record } = each;
-    if (!filters.takesTasks(record) || !filters.everAllows(request, record)) continue;
-    hopeful.set(each, new Set()); // what tasks hold whose end does not help
+    if (!filters.isReady(record) || !filters.everAllows(request, record)) continue;
+    hopeful.set(each, new Set()); // held amounts of tasks whose end does not help
   }
   let looked = 0;
   for (const [at, record] of nodes.records.entries()) {
@@ -182,7 +182,7 @@ function taskEnd(
   return { isLimited: false };
 }
 
-/** A node that takes no tasks, for no other reason. */
+/** A node that could serve it, if it accepted tasks. */
 function* nodesBack(
   { filters }: ChangeView,
   request: Request,
@@ -196,7 +196,7 @@ function* nodesBack(
   }
 }
 
-/** A cluster that would do if it said something else of itself. */
+/** A cluster that could serve it, if it reported another state. */
 function* clustersSay(
   state: ChangeView,
   request: Request,
@@ -209,7 +209,7 @@ function* clustersSay(
   }
 }
 
-/** Less of one resource, as much as is free on some node. */
+/** Less of one resource: as much as is free on some node. */
 function* lessOfAmounts(
   { filters }: ChangeView,
   request: Request,
@@ -233,7 +233,7 @@ function* lessOfAmounts(
   }
 }
 
-/** Not where it was asked for. */
+/** Another place than the requested one. */
 function* elsewhere(request: Request, startsNow: (other: Request) => boolean): Iterable<Costed> {
   const { kind, cluster, node, labels } = request.where;
   if (node !== undefined && startsNow({ ...request, where: without(request.where, "node") })) {
@@ -262,7 +262,7 @@ function without<T extends object>(from: T, name: string): T {
   return Object.fromEntries(rest) as T;
 }
 
-/** Less of one thing, or one requirement less, in the alternative that is preferred. */
+/** Less of one type, or one requirement less, in the preferred alternative. */
 function* lessOfGraph(
   request: Request,
   choice: ResourceChoice,
@@ -289,7 +289,7 @@ function* lessOfGraph(
   }
 }
 
-/** The largest whole number below `asked` that is enough; what is enough is enough with less. */
+/** The largest whole number below `asked` that is enough. `isEnough` is monotonic. */
 function largest(asked: number, isEnough: (count: number) => boolean): number {
   let low = 0;
   let high = Math.ceil(asked) - 1;
@@ -303,7 +303,7 @@ function largest(asked: number, isEnough: (count: number) => boolean): number {
 
 type Path = readonly number[];
 
-/** From the top down, with where they stand. */
+/** From the top down, with their paths. */
 function verticesOf(
   trees: readonly ResourceRequest[],
   above: Path = [],

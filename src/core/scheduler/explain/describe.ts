@@ -1,6 +1,6 @@
 import { unreachable } from "../../../lib/invariant.ts";
 import { describeGraphRefusal } from "../../graph/match/refusal.ts";
-import { isPlaceName, SHARE_PLACE } from "../../model/job/energy.ts";
+import { isShareResource, SHARE_RESOURCE } from "../../model/job/energy.ts";
 import { formatAmount } from "../../model/resources.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import type { Reason } from "../filters/reason.ts";
@@ -10,9 +10,7 @@ import type { PlacementRefusal } from "../verify.ts";
 import type { ChangeStep, SingleChange } from "./cheapest-change.ts";
 import type { NodeReason } from "./explain.ts";
 
-/*
- * Reasons as text for people. Nothing else in the core makes text of a reason, and nothing reads it.
- */
+/* Reasons as text for people. Only this file makes text of reasons, and no code reads the text. */
 
 /** Reads well after "3 nodes: ". */
 export function describeReason(reason: Reason): string {
@@ -20,36 +18,36 @@ export function describeReason(reason: Reason): string {
     case "cluster-agent":
       return "the agent of a pull cluster";
     case "shares-only":
-      return "stands for the edges of a site, and takes shares of energy only";
+      return "is the node of a site's edges, which runs only shares of energy";
     case "pull-clusters-only":
-      return "only pull clusters are asked for";
+      return "the job requests a pull cluster";
     case "other-cluster":
       return `not in cluster ${reason.asked}`;
     case "other-node":
-      return `not the node asked for (${reason.asked})`;
+      return `not the requested node (${reason.asked})`;
     case "other-label":
       return `label ${reason.name} is not ${reason.asked}`;
     case "no-containers":
       return `cannot start containers: ${reason.why}`;
     case "no-attach":
-      return "its agent takes neither standard input nor a terminal";
+      return "its agent cannot pass on standard input or a terminal";
     case "instances-only":
-      return "a worker of rik, which starts instances of workloads only";
+      return "a rik worker, which runs only instances of workloads";
     case "no-functions":
-      return "starts no Functions: only workers of rik do";
+      return "cannot run Functions: only rik workers can";
     case "graph":
       return reason.refusals.map(describeGraphRefusal).join("; or ");
     case "graph-unexplained":
-      return `does not have the graph asked for (${reason.explainedMax} kinds of nodes are explained)`;
+      return `does not have the requested graph (details only for ${reason.explainedMax} kinds of nodes)`;
     case "too-small": {
       const { resource, has, asked } = reason;
-      if (isPlaceName(resource)) return describeNoPlace(resource);
-      return `too small: has ${formatAmount(resource, has)}, ${formatAmount(resource, asked)} asked`;
+      if (isShareResource(resource)) return describeNoPlace(resource);
+      return `too small: has ${formatAmount(resource, has)}, ${formatAmount(resource, asked)} requested`;
     }
     case "busy": {
       const { resource, free, asked } = reason;
-      if (isPlaceName(resource)) return "busy: works at another share";
-      return `busy: ${formatAmount(resource, free)} free, ${formatAmount(resource, asked)} asked`;
+      if (isShareResource(resource)) return "busy with another share";
+      return `busy: ${formatAmount(resource, free)} free, ${formatAmount(resource, asked)} requested`;
     }
     case "no-power":
       return "has no power now";
@@ -61,7 +59,7 @@ export function describeReason(reason: Reason): string {
 }
 
 const describeNoPlace = (resource: string): string =>
-  resource === SHARE_PLACE ? "has no power" : "takes no shares without a command";
+  resource === SHARE_RESOURCE ? "has no power" : "runs only shares with a command";
 
 export interface NodeReasonText {
   readonly reason: string;
@@ -71,7 +69,7 @@ export interface NodeReasonText {
   readonly examples: readonly string[];
 }
 
-/** Those of most nodes first. Amounts that are rounded to the same text are one reason. */
+/** The reason of the most nodes first. Amounts that round to the same text are one reason. */
 export function describeNodeReasons(reasons: readonly NodeReason[]): readonly NodeReasonText[] {
   const texts = reasons.map((each) => ({ ...each, text: describeReason(each.reason) }));
   const alike = Map.groupBy(texts, ({ text, never }) => `${never} ${text}`);
@@ -95,28 +93,30 @@ const countedReasons = (reasons: readonly NodeReason[]): readonly string[] =>
     ({ reason, nodes }) => `${nodes === 1 ? "1 node" : `${nodes} nodes`}: ${reason}`,
   );
 
-/** The most telling first. */
+/** The most informative first. */
 export const describeClusterReasons = (reasons: readonly ClusterReason[]): readonly string[] =>
   reasons.flatMap(describeClusterReason);
 
 function describeClusterReason(reason: ClusterReason): readonly string[] {
   switch (reason.kind) {
     case "other-cluster":
-      return [`not the cluster asked for (${reason.asked})`];
+      return [`not the requested cluster (${reason.asked})`];
     case "managed-only":
-      return ["only nodes with agents are asked for"];
+      return ["the job requests nodes with agents"];
     case "not-asked-for":
-      return ["takes jobs that ask for it, or that ask for parts of a graph"];
+      return ["runs only jobs that name it or request parts of a graph"];
     case "node-or-labels-asked":
-      return ["a node or labels are asked for, and its nodes are its own business"];
+      return ["the job requests a node or labels, and a pull cluster chooses its nodes itself"];
     case "energy-asked":
       return [
-        "energy is asked for, and is split over nodes with power: a site takes its shares as a node of cluster sites",
+        "the job requests energy, which is split over nodes with power: a site gets its shares as a node of cluster sites",
       ];
     case "containers-asked":
-      return ["an image is asked for, and only nodes with agents start containers"];
+      return ["the job requests an image, and only nodes with agents start containers"];
     case "attach-asked":
-      return ["standard input or a terminal is asked for, and only nodes with agents take it"];
+      return [
+        "the job requests standard input or a terminal, and only nodes with agents pass it on",
+      ];
     case "graph":
       return reason.refusals.map(describeGraphRefusal);
     case "no-nodes":
@@ -134,12 +134,12 @@ export const describeDrop = ({ priority, expression, problem }: DropReason): str
   `priority ${priority}: ${expression}: ${problem}`;
 
 export function describeChange({ step, limits }: SingleChange): string {
-  const text = step === undefined ? "none was found" : describeStep(step);
+  const text = step === undefined ? "none found" : describeStep(step);
   if (limits.length === 0) return text;
   const all = limits.map((limit) =>
     limit.kind === "node-kinds"
-      ? "there are too many kinds of nodes to try every change"
-      : `of tasks under way the ends of ${limit.triedMax} were tried`,
+      ? "too many kinds of nodes to try every change"
+      : `the ends of only ${limit.triedMax} running tasks were tried`,
   );
   return `${text} (${all.join("; ")})`;
 }
@@ -151,9 +151,9 @@ function describeStep(step: ChangeStep): string {
     case "undrain":
       return `undrain node ${step.node}: busbar nodes undrain ${step.node}`;
     case "bring-back":
-      return `bring back node ${step.node}, which is ${step.link}`;
+      return `reconnect node ${step.node}, which is ${step.link}`;
     case "cluster-state":
-      return `the state of cluster ${step.cluster}: ${describeClusterReasons(step.reasons).join("; ")}`;
+      return `another state of cluster ${step.cluster}: ${describeClusterReasons(step.reasons).join("; ")}`;
     case "less": {
       const { resource, free, asked, node } = step;
       const instead = `ask for ${formatAmount(resource, free)} instead of ${formatAmount(resource, asked)}`;
@@ -179,7 +179,7 @@ function describeStep(step: ChangeStep): string {
   }
 }
 
-/** Why the judge refused a placement. */
+/** Why `verify` refused a placement. */
 export function describeRefusal(refusal: PlacementRefusal): string {
   switch (refusal.kind) {
     case "job-unknown":
@@ -187,7 +187,7 @@ export function describeRefusal(refusal: PlacementRefusal): string {
     case "job-closed":
       return `the job is ${refusal.state}`;
     case "job-waits":
-      return "the job waits for others";
+      return "the job waits for its dependencies";
     case "task-unknown":
       return "the job has no such task";
     case "task-placed":
@@ -195,27 +195,27 @@ export function describeRefusal(refusal: PlacementRefusal): string {
     case "task-on-hold":
       return "the task is on hold";
     case "array-full":
-      return `as many tasks of its array are under way as may be at once (${refusal.tasksAtOnce})`;
+      return `its array is at its limit of ${refusal.tasksAtOnce} tasks at once`;
     case "group-paused":
       return "its group is paused";
     case "group-full":
-      return `its group runs as many tasks as it may (${refusal.runningTasksMax})`;
+      return `its group is at its limit of ${refusal.runningTasksMax} running tasks`;
     case "node-unknown":
       return `there is no node ${refusal.node}`;
     case "node-refuses":
       return `node ${refusal.node}: ${describeReason(refusal.reason)}`;
     case "node-holds-none":
-      return `node ${refusal.node} holds no tasks`;
+      return `node ${refusal.node} does not hold tasks ahead`;
     case "graph-not-held":
-      return "tasks that request parts of a graph are not held";
+      return "tasks that request parts of a graph are not held ahead";
     case "share-not-held":
-      return "shares of energy are not held";
+      return "shares of energy are not held ahead";
     case "too-much-energy":
-      return `${refusal.asked} Ws are more than what is left of the job, ${refusal.left} Ws`;
+      return `${refusal.asked} Ws are more than the ${refusal.left} Ws that are left of the job`;
     case "wrong-share":
-      return `node ${refusal.node}: not with a share of ${refusal.wattSeconds} Ws`;
+      return `node ${refusal.node}: a share of ${refusal.wattSeconds} Ws does not fit`;
     case "cluster-unknown":
-      return `there is no cluster ${refusal.cluster} that pulls`;
+      return `there is no pull cluster ${refusal.cluster}`;
     case "cluster-refuses":
       return `cluster ${refusal.cluster}: ${describeClusterReasons(refusal.reasons).join("; ")}`;
     default:

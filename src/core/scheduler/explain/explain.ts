@@ -1,4 +1,4 @@
-import { isPlaceName, isShareRequest } from "../../model/job/energy.ts";
+import { isShareResource, isShareRequest } from "../../model/job/energy.ts";
 import { formatAmount } from "../../model/resources.ts";
 import type { Reason } from "../filters/reason.ts";
 import {
@@ -14,12 +14,12 @@ export interface NodeReason {
   readonly reason: Reason;
   readonly never: boolean;
   readonly nodes: number;
-  /** The first few of them, with their places in the order of all nodes. */
+  /** The first few of them, with their positions in the order of all nodes. */
   readonly examples: readonly Example[];
 }
 
 export interface Outlook {
-  /** Nodes that could take one task now, those that could later, all. */
+  /** Numbers of nodes: those that could take one task now, those that could later, all. */
   readonly now: number;
   readonly later: number;
   readonly nodes: number;
@@ -30,7 +30,7 @@ export interface Outlook {
 export function outlook(
   request: Request,
   nodes: NodeClasses,
-  /** Which classes to look at, by their numbers. */
+  /** The classes to check, by number. */
   numbers: Iterable<number> = nodes.all.keys(),
 ): Outlook {
   const byReason = new Map<string, NodeReason>();
@@ -62,7 +62,7 @@ export function outlook(
 const firstOf = (some: readonly Example[], others: readonly Example[]): readonly Example[] =>
   [...some, ...others].sort((a, b) => a.at - b.at).slice(0, EXAMPLES_MAX);
 
-/** What a person could do about it. */
+/** Advice for the user. */
 export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
   if (seen.nodes === 0) {
     return ["start an agent: busbar agent --server ADDRESS --name NAME"];
@@ -74,9 +74,9 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
   );
   if (seen.now === 0 && seen.later === 0) {
     if (kinds.has("too-small")) {
-      const amounts = Object.keys(needs).filter((name) => !isPlaceName(name));
+      const amounts = Object.keys(needs).filter((name) => !isShareResource(name));
       const asked = amounts.map((name) => formatAmount(name, needs[name] ?? 0)).join(", ");
-      if (asked !== "") hints.push(`ask for less than ${asked}, or add a node that has as much`);
+      if (asked !== "") hints.push(`request less than ${asked}, or add a node that has as much`);
       if (isShareRequest(needs)) hints.push("add a node with power: busbar agent --power 100W");
     }
     if (
@@ -85,7 +85,7 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
       where.labels !== undefined ||
       (where.kind !== undefined && where.kind !== "any")
     ) {
-      hints.push("check the placement asked for: cluster, node and labels must match a node");
+      hints.push("check the requested placement: cluster, node and labels must match a node");
     }
   }
   if (kinds.has("busy")) hints.push("wait for running tasks to end, or add nodes");
@@ -93,13 +93,15 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
     hints.push("undrain a node: busbar nodes undrain NAME");
   }
   if (states.has("unhealthy")) {
-    hints.push("mend the machines of unhealthy nodes; they take tasks again by themselves");
+    hints.push("repair the unhealthy nodes; they get tasks again by themselves");
   }
   if (states.has("quarantined")) {
-    hints.push("look why jobs fail on quarantined nodes; busbar nodes undrain NAME uses one again");
+    hints.push(
+      "find out why jobs fail on the quarantined nodes, then use them again: busbar nodes undrain NAME",
+    );
   }
   if (states.has("disconnected") || states.has("lost")) {
-    hints.push("bring back nodes that are disconnected or lost");
+    hints.push("start the agents of disconnected or lost nodes again");
   }
   return hints;
 }

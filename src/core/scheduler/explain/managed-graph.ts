@@ -15,7 +15,7 @@ interface NodeFactsView {
   factsOf(node: Node): NodeFacts;
 }
 
-/** What a cluster with agents has, put together from its nodes. Made anew each time: for people. */
+/** The graph of a managed cluster, built from its nodes on each call: for display. */
 export function managedGraph(
   state: NodeFactsView,
   id: ClusterId,
@@ -29,8 +29,8 @@ export function managedGraph(
 }
 
 /**
- * A subsystem that was read for such a graph, as what holds for its nodes. Links to parts of nodes
- * are refused: what agents offer of a node changes, and with it its parts.
+ * Converts a subsystem that was read for such a graph to declared software of its nodes. Rejects links
+ * to parts of nodes: the facts of a node change, and its parts with them.
  */
 export function toDeclared(id: ClusterId, subsystem: Subsystem, graph: Graph): DeclaredSoftware {
   const prefix = `/${id}/`;
@@ -40,7 +40,7 @@ export function toDeclared(id: ClusterId, subsystem: Subsystem, graph: Graph): D
     if (node?.includes("/") === true) {
       throw invalid(
         "graph.edges",
-        `a link begins at ${place}; in a cluster with agents links are to /${id} or to a node, ` +
+        `a link begins at ${place}; in a managed cluster links begin at /${id} or at a node, ` +
           `like ${prefix}${node.split("/", 1)[0]}`,
       );
     }
@@ -50,7 +50,7 @@ export function toDeclared(id: ClusterId, subsystem: Subsystem, graph: Graph): D
     });
   });
   if (entries.length > limits.factsEntriesMax) {
-    const text = `at most ${limits.factsEntriesMax} links in a cluster with agents`;
+    const text = `at most ${limits.factsEntriesMax} links in a managed cluster`;
     throw invalid("graph.edges", `${text}, not ${entries.length}`);
   }
   return { id, name: subsystem.name, entries };

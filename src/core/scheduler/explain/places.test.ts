@@ -11,7 +11,7 @@ import { describeChange, describeClusterReasons } from "./describe.ts";
 import { clusterAnswers } from "./places.ts";
 import { createPolicy } from "../policy.ts";
 import { cores, join, register, submit, tell } from "../testing/worlds.ts";
-import { tryOut } from "./trial.ts";
+import { dryRun } from "./dry-run.ts";
 
 const policy = createPolicy({ policy: "spread" }, () => 0);
 const bounds = { candidatesMax: 8, placementsMax: 100, stepsMax: 1e6, nowMs: 0 };
@@ -39,7 +39,7 @@ const withIo = (count: number) => [
   [want(1, "node", [want(count, "core")], { requires: [requireOne("io", "type", "shm")] })],
 ];
 
-describe("what clusters say to a request", () => {
+describe("answers of clusters to a request", () => {
   const world = new World();
   join(world, "a1", { cpu: 4_000 }, "a");
   join(world, "a2", { cpu: 2_000 }, "a");
@@ -51,15 +51,15 @@ describe("what clusters say to a request", () => {
     [
       "a graph that has it is enough for those that pull",
       { request: cores(3) },
-      ["a; yes", "blue; yes", "red; never; the node has 2 cores, 3 asked"],
+      ["a; yes", "blue; yes", "red; never; the node has 2 cores, 3 requested"],
     ],
     [
       "nodes are told by what they say most",
       { request: cores(9) },
       [
-        "a; never; 1 node: the node has 2 cores, 9 asked; 1 node: the node has 4 cores, 9 asked",
-        "blue; never; 2 nodes have 8 cores, 9 asked",
-        "red; never; the node has 2 cores, 9 asked",
+        "a; never; 1 node: the node has 2 cores, 9 requested; 1 node: the node has 4 cores, 9 requested",
+        "blue; never; 2 nodes have 8 cores, 9 requested",
+        "red; never; the node has 2 cores, 9 requested",
       ],
     ],
     [
@@ -67,8 +67,8 @@ describe("what clusters say to a request", () => {
       { resources: { cpu: 1 } },
       [
         "a; yes",
-        "blue; never; takes jobs that ask for it, or that ask for parts of a graph",
-        "red; never; takes jobs that ask for it, or that ask for parts of a graph",
+        "blue; never; runs only jobs that name it or request parts of a graph",
+        "red; never; runs only jobs that name it or request parts of a graph",
       ],
     ],
     [
@@ -77,7 +77,7 @@ describe("what clusters say to a request", () => {
       [
         "a; never; 2 nodes: not in cluster blue",
         "blue; not-now; priority 1: nodes_free > 0: is false",
-        "red; never; not the cluster asked for (blue)",
+        "red; never; not the requested cluster (blue)",
       ],
     ],
     [
@@ -85,8 +85,8 @@ describe("what clusters say to a request", () => {
       { request: cores(1), placement: { node: "a2" } },
       [
         "a; yes",
-        "blue; never; a node or labels are asked for, and its nodes are its own business",
-        "red; never; a node or labels are asked for, and its nodes are its own business",
+        "blue; never; the job requests a node or labels, and a pull cluster chooses its nodes itself",
+        "red; never; the job requests a node or labels, and a pull cluster chooses its nodes itself",
       ],
     ],
   ])("%s", (_, input, want) => {
@@ -95,7 +95,7 @@ describe("what clusters say to a request", () => {
 });
 
 describe("the cheapest single change", () => {
-  test("is none when a task that runs only has to end", () => {
+  test("is none when a running task only has to end", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000 });
     submit(world, { resources: { cpu: 3 } });
@@ -106,17 +106,17 @@ describe("the cheapest single change", () => {
     expect(change(world, { request: cores(2) })).toContain("task 1 on node a ends");
   });
 
-  test("is to use a node that is there", () => {
+  test("is to use an existing node", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000 });
     drain(world, "a");
     expect(change(world, { resources: { cpu: 4 } })).toContain("undrain node a");
     expect(change(world, { resources: { cpu: 5 } })).toBeUndefined();
     world.do({ kind: "disconnect-node", nodeId: nodeId("a"), session: 1, nowMs: 2 });
-    expect(change(world, { resources: { cpu: 4 } })).toContain("bring back node a");
+    expect(change(world, { resources: { cpu: 4 } })).toContain("reconnect node a");
   });
 
-  test("is to ask for less, of what is least less", () => {
+  test("is the smallest reduction of the request", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000, memory: 4 * 1024 ** 3 });
     join(world, "b", { cpu: 3_000, memory: 64 * 1024 ** 3 });
@@ -130,7 +130,7 @@ describe("the cheapest single change", () => {
     expect(change(world, { request: cores(6) })).toBe("ask for 4 instead of 6 of core");
   });
 
-  test("is to ask for it elsewhere, or to require less", () => {
+  test("is another place, or one requirement less", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000 }, "x");
     register(world, "blue", 1, 2);
@@ -145,19 +145,19 @@ describe("the cheapest single change", () => {
     expect(change(world, { request: withIo(5) })).toBeUndefined();
   });
 
-  test("is what a cluster says of itself", () => {
+  test("is another reported state of a cluster", () => {
     const world = new World();
     register(world, "blue", 1, 2);
     tell(world, "blue", { nodes_free: 0 });
     const select = whenFree("nodes_free > 0");
     expect(change(world, { request: cores(1), select })).toBe(
-      "the state of cluster blue: priority 1: nodes_free > 0: is false",
+      "another state of cluster blue: priority 1: nodes_free > 0: is false",
     );
   });
 });
 
-describe("trying out", () => {
-  test("places as the planner would, and leaves nothing behind", () => {
+describe("dry runs", () => {
+  test("place as the planner would, and leave nothing behind", () => {
     const world = new World();
     join(world, "a", { cpu: 2_000 });
     join(world, "b", { cpu: 3_000 });
@@ -175,7 +175,7 @@ describe("trying out", () => {
         select: whenFree("nodes_free > 0"),
       }),
     ];
-    const trials = tryOut(world.state, specs, policy, bounds);
+    const trials = dryRun(world.state, specs, policy, bounds);
     const shown = trials.map(({ placements, ...rest }) => ({
       ...rest,
       to: placements.map(({ index, target }) =>
@@ -197,14 +197,14 @@ describe("trying out", () => {
     expect(world.plan()).toHaveLength(5);
   });
 
-  test("knows the limits of groups, and its own", () => {
+  test("respect the limits of groups, and their own", () => {
     const world = new World();
     join(world, "a", { cpu: 64_000 });
     world.do({ kind: "put-group", id: aSpec({ group: "g" }).group, runningTasksMax: 3 });
     submit(world, { group: "g" });
     world.plan();
     const specs = [aSpec({ group: "g", array: "0-9" }), aSpec({ array: "0-9" })];
-    const trials = tryOut(world.state, specs, policy, { ...bounds, placementsMax: 5 });
+    const trials = dryRun(world.state, specs, policy, { ...bounds, placementsMax: 5 });
     expect(trials.map(({ placements, isGroupFull }) => [placements.length, isGroupFull])).toEqual([
       [2, true],
       [3, false],
@@ -224,7 +224,7 @@ describe("unsatisfiable jobs", () => {
     join(world, "a", { cpu: 2_000 });
     register(world, "blue", 1, 4);
     expect(possible(world, { resources: { cpu: 3 } })).toThrow(
-      "jobs[0]: no registered node or cluster can run this job: 1 node: too small: has 2 cpu, 3 cpu asked",
+      "jobs[0]: no registered node or cluster can run this job: 1 node: too small: has 2 cpu, 3 cpu requested",
     );
     expect(possible(world, { request: cores(5) })).toThrow("cluster blue: the node has 4 cores");
     expect(world.state.jobs.size).toBe(0);
@@ -236,12 +236,12 @@ describe("unsatisfiable jobs", () => {
     expect(world.state.jobs.size).toBe(3);
   });
 
-  test("are taken where nothing is known yet", () => {
+  test("are accepted while nothing is registered yet", () => {
     const world = new World();
     possible(world, { resources: { cpu: 3 } })();
     possible(world, { request: cores(3) })();
     register(world, "blue", 1, 4);
     possible(world, { resources: { cpu: 300 } })(); // for a node that has yet to join
-    expect(possible(world, { request: cores(5) })).toThrow("the node has 4 cores, 5 asked");
+    expect(possible(world, { request: cores(5) })).toThrow("the node has 4 cores, 5 requested");
   });
 });

@@ -10,9 +10,9 @@ import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { type Outlook, outlook } from "./explain.ts";
 import type { Verdict } from "../filters/filter.ts";
 import { NodeClasses, type NodesView } from "../nodes/node-classes.ts";
-import { askedOfClusters, mayGoToClusters, type Request } from "../request.ts";
+import { clusterRequestOf, mayGoToClusters, type Request } from "../request.ts";
 
-/** What explanations look at. */
+/** The state that explanations read. */
 export interface PlacesView extends NodesView {
   readonly clusters: ClusterTable;
 }
@@ -23,7 +23,7 @@ export interface ClusterVerdict {
   readonly kind: Cluster["kind"];
   /** yes: now; not-now: time, or a new report of the cluster, can change it. */
   readonly verdict: Verdict["kind"];
-  /** Why not, the most telling first. */
+  /** Why not, the most informative first. */
   readonly reasons: readonly ClusterReason[];
 }
 
@@ -57,7 +57,7 @@ export const pullingAnswers = (
     nodes,
   });
 
-/** Of clusters that have nodes. */
+/** For clusters that have nodes. */
 export function outlookByCluster(
   request: Request,
   nodes: NodeClasses,
@@ -94,7 +94,7 @@ export function pullingAnswer(
   if (isShareRequest(request.needs)) return never({ kind: "energy-asked" });
   if (where.containers === true) return never({ kind: "containers-asked" });
   if (where.attach === true) return never({ kind: "attach-asked" });
-  const asked = askedOfClusters(request);
+  const asked = clusterRequestOf(request);
   if (asked === undefined) {
     const isOfNodes = where.node !== undefined || where.labels !== undefined;
     return never({ kind: isOfNodes ? "node-or-labels-asked" : "not-asked-for" });
@@ -135,7 +135,7 @@ const FIRST_NODES = 16;
 /** Whether the request is satisfiable by any registered node or cluster, regardless of load. */
 export function isPossible(view: PlacesView, request: Request): boolean {
   const { nodes, clusters, filters } = view;
-  // Most requests are possible on the first nodes that are looked at.
+  // Most requests are possible on the first nodes.
   let looked = 0;
   for (const record of nodes.values()) {
     if (++looked > FIRST_NODES) break;
@@ -146,7 +146,7 @@ export function isPossible(view: PlacesView, request: Request): boolean {
     if (classes.all.some(({ record }) => filters.everAllows(request, record))) return true;
   }
   const { cluster: named } = request.where;
-  const asked = clusters.graphs.isEmpty ? undefined : askedOfClusters(request);
+  const asked = clusters.graphs.isEmpty ? undefined : clusterRequestOf(request);
   if (asked === undefined) return false;
   const { graphs } = clusters;
   if (named === undefined) return graphs.isPossible(asked.compiled);

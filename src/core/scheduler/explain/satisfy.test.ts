@@ -29,7 +29,7 @@ function addIo(world: World, name: string): void {
 const say = (world: World, name: string, patch: Record<string, unknown>): void =>
   world.do({ kind: "set-status", id: clusterId(name), patch, counters: undefined, nowMs: 9 });
 
-/** With reasons as people read them. */
+/** With reasons as text. */
 const shown = (...asked: Parameters<typeof satisfyChoice>) =>
   satisfyChoice(...asked).clusters.map((answer) => ({
     ...answer,
@@ -45,7 +45,7 @@ const brief = (world: World, ...choice: Parameters<typeof satisfyChoice>[1]) =>
   ]);
 
 describe("satisfy", () => {
-  test("every cluster is answered for, by name, with how often or why not", () => {
+  test("answers for every cluster, by name, with the number of slots or the reasons", () => {
     const world = new World();
     register(world, "red", 2, 4);
     register(world, "blue", 3);
@@ -67,7 +67,7 @@ describe("satisfy", () => {
         now: false,
         slots: 0,
         alternative: 0,
-        reasons: ["2 nodes have 4 cores, 8 asked"],
+        reasons: ["2 nodes have 4 cores, 8 requested"],
       },
     ]);
     expect(satisfyChoice(world.state, asked).clusters[1]?.reasons).toMatchObject([
@@ -75,7 +75,7 @@ describe("satisfy", () => {
     ]);
   });
 
-  test("clusters that are alike get the same reason, others their own", () => {
+  test("equal clusters get the same reason, others their own", () => {
     const world = new World();
     for (const name of ["a", "b", "c"]) register(world, name, 2);
     register(world, "d", 1);
@@ -84,8 +84,8 @@ describe("satisfy", () => {
     expect(brief(world, asked)).toEqual([
       ["a", false, 0, "no node with io type=shm"],
       ["b", false, 0, "no node with io type=shm"],
-      ["c", false, 0, "1 of 2 nodes asked with io type=shm"],
-      ["d", false, 0, "1 node, 2 asked"],
+      ["c", false, 0, "1 of 2 nodes requested with io type=shm"],
+      ["d", false, 0, "1 node, 2 requested"],
     ]);
   });
 
@@ -99,11 +99,11 @@ describe("satisfy", () => {
       slots: 1,
     });
     expect(brief(world, gpu, many, gpu)).toEqual([
-      ["blue", false, 0, "there is no gpu", "2 nodes, 9 asked"],
+      ["blue", false, 0, "there is no gpu", "2 nodes, 9 requested"],
     ]);
   });
 
-  test("clusters with agents are asked node by node", () => {
+  test("nodes of managed clusters are compared one by one", () => {
     const world = new World();
     join(world, "n1", { cpu: 4_000 }, "mine");
     join(world, "n2", { cpu: 5_000 }, "mine");
@@ -116,12 +116,15 @@ describe("satisfy", () => {
     expect(mine()).toMatchObject({
       ever: true,
       now: false,
-      reasons: ["1 node: busy: 0 cpu free, 2 cpu asked", "1 node: busy: 1 cpu free, 2 cpu asked"],
+      reasons: [
+        "1 node: busy: 0 cpu free, 2 cpu requested",
+        "1 node: busy: 1 cpu free, 2 cpu requested",
+      ],
     });
     const two = [[want(2, "node", [want(2, "core")])]];
     expect(shown(world.state, two)).toMatchObject([
       { cluster: "blue", ever: true },
-      { cluster: "mine", ever: false, reasons: ["2 nodes: 1 node, 2 asked"] },
+      { cluster: "mine", ever: false, reasons: ["2 nodes: 1 node, 2 requested"] },
     ]);
     // Each of two processes may be on a node of its own.
     expect(satisfyChoice(world.state, two, asked).clusters[1]).toMatchObject({ ever: true });
@@ -148,7 +151,7 @@ describe("choosing", () => {
     parameters,
   });
 
-  test("only those that could take every part, by what they say of themselves", () => {
+  test("only of clusters that could take every part, by their reported state", () => {
     const world = new World();
     register(world, "small", 1);
     register(world, "dear", 4);
@@ -199,7 +202,7 @@ describe("choosing", () => {
 });
 
 describe("the steps of one call are bounded", () => {
-  /** Each of its 3,000 nodes is like no other, so each is looked at for itself. */
+  /** Each of its 3,000 nodes is unique, so each is matched by itself. */
   function irregular(): World {
     const world = new World();
     const inside = Array.from({ length: 3_000 }, (_, at) => ({
@@ -227,7 +230,7 @@ describe("the steps of one call are bounded", () => {
     expect(askAll).toThrow(expect.objectContaining({ code: "exhausted" }));
     expect(answered).toBeGreaterThan(10);
     expect(total.steps).toBeLessThan(1.1 * limits.callStepsMax);
-    // The next call begins anew, and the task that was not answered is answered.
+    // The next call has a new budget, and answers the task that was left.
     expect(satisfyChoice(state, choiceOf(answered + 1)).clusters[0]?.ever).toBe(true);
   });
 

@@ -10,17 +10,17 @@ import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { NodeClasses } from "../nodes/node-classes.ts";
 import { managedAnswer, outlookByCluster, type PlacesView } from "./places.ts";
 
-/** Whether one cluster could meet a request. */
+/** Whether one cluster can satisfy a request. */
 export interface ClusterAnswer {
   readonly cluster: ClusterId;
   readonly kind: Cluster["kind"];
   /** With its whole capacity. */
   readonly ever: boolean;
-  /** With what is free; what a pulling cluster runs is its own scheduler's business. */
+  /** With its free capacity. For a pull cluster, only its own scheduler knows what is free. */
   readonly now: boolean;
-  /** How often the request's slot would fit. */
+  /** How many slots of the request would fit. */
   readonly slots: number;
-  /** Which alternative fits; where none does, the first. */
+  /** The alternative that fits; the first when none does. */
   readonly alternative: number;
   /** Why not, for each alternative; empty when it can. */
   readonly reasons: readonly ClusterReason[];
@@ -40,7 +40,7 @@ export function satisfyChoice(
 }
 
 /** The answers of pull clusters to a request without resources. `names` undefined: all pull clusters, by name. */
-export const satisfyNothing = (
+export const satisfyEmptyRequest = (
   state: PlacesView,
   names: readonly string[] | undefined,
 ): readonly ClusterAnswer[] =>
@@ -59,7 +59,7 @@ const pullingNamed = ({ clusters }: PlacesView, names: readonly string[]): reado
     return cluster?.kind === "pulling" ? [cluster] : [];
   });
 
-/** Another one when what pull clusters answer may have changed. */
+/** Changes whenever the answers of pull clusters may have changed. */
 export const answersVersion = ({ clusters }: PlacesView): string =>
   `${clusters.version}.${clusters.graphs.version}`;
 
@@ -123,7 +123,7 @@ function managedAnswers(state: PlacesView, choice: ResourceChoice): readonly Clu
     });
 }
 
-/** How often the first alternative that fits would, on an empty node. */
+/** How many copies of the first alternative that fits would fit on an empty node. */
 function fittingIn(
   { node: { capacity }, graph }: NodeRecord,
   choice: ResourceChoice,

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Rejects nodes whose agent cannot pass a client's input on, for tasks that have a client. */
+/** For tasks with a client: rejects nodes whose agent cannot pass a client's input on. */
 export const attachesClients: Filter = {
   name: "attaches-clients",
   ever: {

@@ -17,7 +17,7 @@ import { checkPossible } from "../../state/decide/tasks/check-possible.ts";
 import { cheapestChange } from "../explain/cheapest-change.ts";
 import { outlook } from "../explain/explain.ts";
 import { clusterAnswers } from "../explain/places.ts";
-import { tryOut } from "../explain/trial.ts";
+import { dryRun } from "../explain/dry-run.ts";
 import { NodeClasses } from "../nodes/node-classes.ts";
 import { createPolicy } from "../policy.ts";
 import { cores, join, register, submit, tell, whereTo } from "../testing/worlds.ts";
@@ -33,7 +33,7 @@ const noX: Question = {
   reason: () => ({ kind: "other-node", asked: "any without an x" }),
 };
 
-/** The same filter, with nothing declared, with all that can be, and as one that may change. */
+/** The same filter: without declarations, with all of them, and as one whose answer may change. */
 const added: readonly Filter[] = [
   { name: "no-x", ever: noX },
   {
@@ -71,7 +71,7 @@ describe("a filter that is added to the chain", () => {
         if (isNever) expect(admit).toThrow("any without an x");
         else expect(admit).not.toThrow();
         expect(nodes()).toBe(0);
-        expect(tryOut(state, [spec], policy, bounds)[0]?.placements).toEqual([]);
+        expect(dryRun(state, [spec], policy, bounds)[0]?.placements).toEqual([]);
         submit(world, input);
         expect(world.plan()).toEqual([]);
         const record = state.jobs.open(jobId(1)) ?? expect.fail("it is there");
@@ -85,7 +85,7 @@ describe("a filter that is added to the chain", () => {
         join(world, "a1", { cpu: 2_000 });
         expect(admit).not.toThrow();
         expect(nodes()).toBe(1);
-        const trial = tryOut(state, [spec], policy, bounds)[0]?.placements[0]?.target;
+        const trial = dryRun(state, [spec], policy, bounds)[0]?.placements[0]?.target;
         expect(trial?.kind === "node" && trial.node.node.id).toBe("a1");
         expect(world.plan().map(whereTo)).toEqual(["a1"]);
         expect(checkState(state)).toEqual([]);
@@ -93,7 +93,7 @@ describe("a filter that is added to the chain", () => {
     }
   }
 
-  test("is asked in pools that different requests share", () => {
+  test("is called in pools that different requests share", () => {
     const world = new World(new FilterChain([...filters, { name: "no-x", ever: noX }]));
     world.state.fleet.poolsPerPlaceMax = 0;
     join(world, "x1", { cpu: 2_000 });
@@ -139,7 +139,7 @@ const aJob: fc.Arbitrary<Partial<JobSpecInput>> = fc.oneof(
 );
 
 describe("planner and explanations", () => {
-  test("never disagree: what they say fits nowhere is not placed, and the other way round", () => {
+  test('never disagree: an explanation "fits nowhere" means no placement, and the reverse', () => {
     let placed = 0;
     let refused = 0;
     const property = fc.property(
@@ -173,7 +173,7 @@ describe("planner and explanations", () => {
           const answers = clusterAnswers(state, spec, policy, classes);
           const fits =
             outlook(spec, classes).now > 0 || answers.some(({ verdict }) => verdict === "yes");
-          const tried = tryOut(state, [spec], policy, bounds)[0]?.placements.length ?? 0;
+          const tried = dryRun(state, [spec], policy, bounds)[0]?.placements.length ?? 0;
           expect(tried > 0).toBe(fits);
           submit(world, input);
           const rows = world.plan();

@@ -15,7 +15,7 @@ import { resourcesFit } from "./resources-fit.ts";
 import { startsContainers } from "./starts-containers.ts";
 import { takesShares } from "./takes-shares.ts";
 
-/** In the order in which their reasons are worth telling. */
+/** The most informative reasons first. */
 export const filters: readonly Filter[] = [
   managedNode,
   takesShares,
@@ -26,33 +26,33 @@ export const filters: readonly Filter[] = [
   attachesClients,
   graphMatches,
   hasResources,
-  resourcesFit,
   nodeReady,
+  resourcesFit,
 ];
 
 const YES: Verdict = { kind: "yes" };
-/** Asked where the answer is the same for all requests. */
+/** For questions whose answer is the same for all requests. */
 const ANY: Request = { needs: NO_RESOURCES, request: undefined, select: undefined, where: {} };
-/** Every node has this place. */
+/** A place that every node has. */
 const ANYWHERE = "any";
 
 type Allows = Question["allows"];
 
 /**
- * All filters as one. Admission, planner, judge, dry runs and explanations ask this and nothing
- * else whether a node takes a task, so that they cannot disagree.
+ * All filters as one. Admission, planner, `verify`, dry runs and explanations ask only this chain
+ * whether a node can take a task, so that they cannot disagree.
  */
 export class FilterChain {
   readonly filters: readonly Filter[];
   readonly #ever: readonly Question[];
   readonly #now: readonly Question[];
-  /** Asked when a node's row changes. */
+  /** Called when a node's row changes. */
   readonly #ofRow: Allows;
-  /** Asked when a node comes to a pool. */
+  /** Called when a node is added to a pool. */
   readonly #ofPool: readonly Question[];
-  /** The questions that are left for nodes that take tasks and belong to the pool of the request. */
+  /** The remaining questions for ready nodes in the pool of the request. */
   readonly allowsInPool: Allows;
-  /** The questions that are left for nodes that take tasks. */
+  /** The remaining questions for ready nodes. */
   readonly allowsReady: Allows;
   readonly #requestKeys: readonly ((request: Request) => string)[];
   readonly #places: readonly NonNullable<Filter["place"]>[];
@@ -67,7 +67,7 @@ export class FilterChain {
     this.#ofPool = all.flatMap(({ ever, requestKey }) => (requestKey && ever) ?? []);
     const changing = ({ now, nowFollowsRow }: Filter): Question | undefined =>
       nowFollowsRow === true ? undefined : now;
-    // What is allowed now need not be asked whether it ever is.
+    // A node that is allowed now need not be checked for ever.
     this.allowsReady = together(all.flatMap((each) => changing(each) ?? each.ever ?? []));
     this.allowsInPool = together(
       all.flatMap(
@@ -79,22 +79,22 @@ export class FilterChain {
     this.leastFree = mostOf(all.flatMap(({ leastFree }) => leastFree ?? []));
   }
 
-  /** Whether the node could take the task if nothing ran there and it took tasks. */
+  /** Whether the node could take the task if it were ready and empty. */
   everAllows(request: Request, node: FilterNode): boolean {
     return areAllowed(this.#ever, request, node);
   }
 
-  /** Whether the node takes any tasks now. */
-  takesTasks(node: FilterNode): boolean {
+  /** Whether the node is ready for tasks. */
+  isReady(node: FilterNode): boolean {
     return this.#ofRow(ANY, node);
   }
 
   /** Whether the node can take the task now. */
   allows(request: Request, node: FilterNode): boolean {
-    return this.takesTasks(node) && this.allowsReady(request, node);
+    return this.isReady(node) && this.allowsReady(request, node);
   }
 
-  /** The first refusal; one that can never change is worth more than one that can. */
+  /** The first refusal; permanent refusals go before those that can change. */
   judge(request: Request, node: FilterNode, isBrief = false): Verdict {
     for (const ever of this.#ever) {
       if (ever.allows(request, node)) continue;
@@ -114,7 +114,7 @@ export class FilterChain {
     return others.length > 0 ? undefined : refusing?.reason(request, node);
   }
 
-  /** Says the same of nodes that answer the request, and those that ask for less of the same, alike. */
+  /** Nodes with equal keys give equal answers to the request, and to every smaller request of the same kind. */
   nodeKey(request: Request): (node: FilterNode) => string {
     const keys = this.filters.map(
       ({ nodeKey }) => nodeKey?.(request) ?? (({ node }: FilterNode) => node.id),
@@ -129,17 +129,17 @@ export class FilterChain {
     };
   }
 
-  /** Requests with the same text look for their nodes in the same pool. */
+  /** Requests with equal keys search their nodes in the same pool. */
   poolKey(request: Request): string {
     return JSON.stringify(this.#requestKeys.map((keyOf) => keyOf(request)));
   }
 
-  /** Whether the node belongs to the pool of such requests; nodes of it are still asked `allowsInPool`. */
+  /** Whether the node belongs to the pool of such requests; `allowsInPool` still applies to its nodes. */
   belongsToPool(request: Request, node: FilterNode): boolean {
     return areAllowed(this.#ofPool, request, node);
   }
 
-  /** The narrowest place where the nodes of the request are filed. */
+  /** The narrowest place under which the nodes of the request are filed. */
   placeOf(request: Request): string {
     for (const { ofRequest } of this.#places) {
       const place = ofRequest(request);
@@ -148,13 +148,13 @@ export class FilterChain {
     return ANYWHERE;
   }
 
-  /** Everything that could be asked of the node as a place. */
+  /** Every place that a request could name to get this node. */
   placesOf(node: Node): readonly string[] {
     return [ANYWHERE, ...this.#places.flatMap(({ ofNode }) => ofNode(node))];
   }
 }
 
-/** Of each resource the most that one of them says. */
+/** The maximum of each resource over all filters. */
 function mostOf(
   all: readonly NonNullable<Filter["leastFree"]>[],
 ): NonNullable<Filter["leastFree"]> {
@@ -174,8 +174,8 @@ function mostOf(
 const always: Allows = () => true;
 
 /**
- * Asked for every node that is looked at, and by the judge for every placement: without a loop, so
- * that the engine sees which filter is called where, and can inline it.
+ * Called for every node of a search, and by `verify` for every placement. It has no loop, so that the
+ * engine sees which filter is called where, and can inline it.
  */
 function together(questions: readonly Question[]): Allows {
   const [a = always, b, ...others] = questions.map(({ allows }) => allows);

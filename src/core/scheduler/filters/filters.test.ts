@@ -20,7 +20,7 @@ interface Case {
   readonly name: string;
   readonly input: Partial<JobSpecInput>;
   readonly row?: Partial<Node>;
-  /** Cpus that tasks hold. */
+  /** The cpus that tasks hold. */
   readonly busy?: number;
   readonly verdict: Verdict;
   readonly text?: string;
@@ -47,13 +47,13 @@ const cases: readonly Case[] = [
     name: "too large",
     input: { resources: { cpu: 5 } },
     verdict: never({ kind: "too-small", resource: "cpu", has: 4_000, asked: 5_000 }),
-    text: "too small: has 4 cpu, 5 cpu asked",
+    text: "too small: has 4 cpu, 5 cpu requested",
   },
   {
     name: "no such resource",
     input: { resources: { gpu: 1 } },
     verdict: never({ kind: "too-small", resource: "gpu", has: 0, asked: 1 }),
-    text: "too small: has 0 gpu, 1 gpu asked",
+    text: "too small: has 0 gpu, 1 gpu requested",
   },
   {
     name: "the first resource that is short is told",
@@ -63,14 +63,14 @@ const cases: readonly Case[] = [
   {
     name: "an agent that does not say that it starts containers",
     input: { image: "tool:1" },
-    verdict: never({ kind: "no-containers", why: "its agent does not say that it can" }),
-    text: "cannot start containers: its agent does not say that it can",
+    verdict: never({ kind: "no-containers", why: "its agent does not report container support" }),
+    text: "cannot start containers: its agent does not report container support",
   },
   {
     name: "an agent that takes no clients",
     input: { attach: "stdin" },
     verdict: never({ kind: "no-attach" }),
-    text: "its agent takes neither standard input nor a terminal",
+    text: "its agent cannot pass on standard input or a terminal",
   },
   {
     name: "an agent that takes clients",
@@ -83,7 +83,7 @@ const cases: readonly Case[] = [
     input: { resources: { cpu: 2 } },
     busy: 3,
     verdict: notNow({ kind: "busy", resource: "cpu", free: 1_000, asked: 2_000 }),
-    text: "busy: 1 cpu free, 2 cpu asked",
+    text: "busy: 1 cpu free, 2 cpu requested",
   },
   {
     name: "what can never change is worth more than what can",
@@ -103,6 +103,13 @@ const cases: readonly Case[] = [
     name: "draining",
     input: {},
     busy: 1,
+    row: { drain: { by: "t", reason: "" } },
+    verdict: notNow({ kind: "not-ready", state: "draining", why: undefined }),
+  },
+  {
+    name: "busy and draining: the end of its tasks does not help",
+    input: { resources: { cpu: 2 } },
+    busy: 3,
     row: { drain: { by: "t", reason: "" } },
     verdict: notNow({ kind: "not-ready", state: "draining", why: undefined }),
   },
@@ -129,7 +136,7 @@ const cases: readonly Case[] = [
     name: "another node",
     input: { placement: { node: "w2" } },
     verdict: never({ kind: "other-node", asked: "w2" }),
-    text: "not the node asked for (w2)",
+    text: "not the requested node (w2)",
   },
   {
     name: "another label",
@@ -147,7 +154,7 @@ const cases: readonly Case[] = [
     input: {},
     row: { power: { watts: 5, site: { edges: 2, shares: 3, capacity: { cpu: 4_000 } } } },
     verdict: never({ kind: "shares-only" }),
-    text: "stands for the edges of a site, and takes shares of energy only",
+    text: "is the node of a site's edges, which runs only shares of energy",
   },
   {
     name: "a share that is too large for each edge of a site",
@@ -195,7 +202,7 @@ describe("filters", () => {
     });
   }
 
-  test("graphs are refused with the refusals of the graph, or briefly", () => {
+  test("graph refusals are detailed, or brief", () => {
     const record = new NodeRecord(node);
     const spec = aSpec({ request: [[want(1, "node", [want(9, "core")])]] });
     const found = FILTERS.judge(spec, record);
@@ -207,7 +214,7 @@ describe("filters", () => {
     expect(brief).toMatchObject({ kind: "never", reason: { kind: "graph-unexplained" } });
   });
 
-  test("what a filter allows now it also allows ever, and declarations are kept", () => {
+  test("a filter that allows a node now also allows it ever, and declarations hold", () => {
     for (const { input, row } of cases) {
       const record = new NodeRecord({ ...node, ...row });
       const spec = aSpec(input);

@@ -7,7 +7,7 @@ import type { Filter } from "./filter.ts";
 export const graphMatches: Filter = {
   name: "graph-matches",
   ever: {
-    // The graph is made when it is first looked at: not here, when nothing is asked of it.
+    // Without a graph request it does not read the graph, which is made on first use.
     allows: ({ request }, view) =>
       request === undefined || view.graph.waysFor(graphRequest(request)).length > 0,
     reason: ({ request }, { graph }) => ({

@@ -2,7 +2,7 @@ import type { Texts } from "../../model/job/job.ts";
 import type { Request } from "../request.ts";
 import type { Filter } from "./filter.ts";
 
-/** The first label that the node does not have as asked. */
+/** The first requested label that the node lacks. */
 function missing({ where }: Request, labels: Texts): string | undefined {
   for (const name in where.labels) if (labels[name] !== where.labels[name]) return name;
   return undefined;
@@ -10,7 +10,7 @@ function missing({ where }: Request, labels: Texts): string | undefined {
 
 const labelKey = (label: readonly [string, string]): string => JSON.stringify(label);
 
-/** Rejects nodes whose labels are not as asked. */
+/** Rejects nodes without the requested labels. */
 export const hasLabels: Filter = {
   name: "has-labels",
   ever: {

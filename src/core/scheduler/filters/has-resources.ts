@@ -9,8 +9,8 @@ export const rareNames = (amounts: Resources): string[] =>
     .sort();
 
 /**
- * Rejects nodes that have nothing of a rare resource: most nodes, which need not be compared by
- * amounts then. What is asked of graphs is another filter's question.
+ * Rejects nodes that have nothing of a rare resource: most nodes, which then need no comparison of
+ * amounts. Graph requests are the subject of another filter.
  */
 export const hasResources: Filter = {
   name: "has-resources",
@@ -26,7 +26,7 @@ export const hasResources: Filter = {
     reason: tooSmall,
   },
   requestKey: ({ needs, request }) => (request === undefined ? rareNames(needs).join(",") : ""),
-  nodeKey: () => () => "", // as resources-fit has it
+  nodeKey: () => () => "", // see resources-fit
   place: {
     width: 3,
     ofRequest({ needs, request }) {

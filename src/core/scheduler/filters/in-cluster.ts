@@ -2,7 +2,7 @@ import type { Filter } from "./filter.ts";
 
 export const clusterKey = (cluster: string): string => `cluster ${cluster}`;
 
-/** Rejects nodes of other clusters than the one asked for. */
+/** Rejects nodes outside the requested cluster. */
 export const inCluster: Filter = {
   name: "in-cluster",
   ever: {

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Rejects agents of pull clusters, and every node when only pull clusters are asked for. */
+/** Rejects agents of pull clusters, and every node when the request is for pull clusters only. */
 export const managedNode: Filter = {
   name: "managed-node",
   ever: {

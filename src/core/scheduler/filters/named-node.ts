@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Rejects all nodes but the one asked for. */
+/** Rejects all nodes but the requested one. */
 export const namedNode: Filter = {
   name: "named-node",
   ever: {

@@ -1,7 +1,7 @@
 import { isSchedulable, nodeStateName, stateReason } from "../../model/node/node.ts";
 import type { Filter } from "./filter.ts";
 
-/** Rejects nodes that take no tasks now: disconnected, lost, draining, unhealthy or quarantined. */
+/** Rejects nodes that are not ready: disconnected, lost, draining, unhealthy or quarantined. */
 export const nodeReady: Filter = {
   name: "node-ready",
   now: {

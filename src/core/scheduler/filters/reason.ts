@@ -6,7 +6,7 @@ export type Reason =
   /** Its agent accepts tasks for a pull cluster; none are placed on it. */
   | { readonly kind: "cluster-agent" }
   | { readonly kind: "pull-clusters-only" }
-  /** It stands for the edges of a site below. */
+  /** It represents the edges of a site. */
   | { readonly kind: "shares-only" }
   | { readonly kind: "other-cluster"; readonly asked: string }
   | { readonly kind: "other-node"; readonly asked: string }
@@ -19,12 +19,12 @@ export type Reason =
   | { readonly kind: "no-functions" }
   /** One refusal for each alternative of the request, without repetitions. */
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
-  /** The same, for nodes beyond the first kinds: finding out why takes long. */
+  /** The same, for nodes beyond the first kinds: an explanation takes long. */
   | { readonly kind: "graph-unexplained"; readonly explainedMax: number }
   /** Even the empty node has too little of the resource. */
   | ({ readonly kind: "too-small"; readonly has: number } & Shortage)
   | ({ readonly kind: "busy"; readonly free: number } & Shortage)
-  /** It would take a share, and has no power for it now. */
+  /** It accepts shares, and has no power for one now. */
   | { readonly kind: "no-power" }
   | {
       readonly kind: "not-ready";

@@ -8,7 +8,7 @@ import type { Request } from "../request.ts";
 import type { Filter, FilterNode } from "./filter.ts";
 import type { Reason } from "./reason.ts";
 
-/** Rejects nodes without free capacity. Never: even the empty node is too small. */
+/** Rejects nodes without enough free capacity. Never: even the empty node is too small. */
 export const resourcesFit: Filter = {
   name: "resources-fit",
   ever: {
@@ -43,16 +43,19 @@ export const resourcesFit: Filter = {
         if (node.power?.site !== undefined) key += ` of ${node.power.site.shares}`;
         return isShare ? `${key} ${node.power?.watts === 0}` : key;
       }
-      // What an alternative takes of a node may be any of its resources.
+      // An alternative may take any of the node's resources.
       for (const name in free) key += ` ${name} ${capacity[name]} ${free[name]}`;
       return key;
     };
   },
-  // What is asked of graphs may take less of one node than of another.
+  // A graph request may take less of one node than of another.
   leastFree: ({ needs, request }) => (request === undefined ? needs : NO_RESOURCES),
 };
 
-/** What must be free: of several ways the first that the empty node has; undefined: there is none. */
+/**
+ * The amounts that must be free: those of the first alternative that fits the empty node; undefined:
+ * none does.
+ */
 function leastOn({ needs, request }: Request, view: FilterNode): Resources | undefined {
   if (request === undefined) return needs;
   const { capacity } = view.node;
@@ -68,10 +71,10 @@ export function tooSmall(request: Request, view: FilterNode): Reason {
   return { kind: "too-small", resource, has, asked: least[resource] ?? 0 };
 }
 
-/** It would fit into what several shares of a site may take together, and on no edge of the site. */
+/** It would fit into the sum of several shares of a site, but fits no single edge of the site. */
 const isBeyondEdges = ({ needs }: Request, node: Node): boolean =>
   node.power?.site !== undefined && !fits(needs, offeredToOne(node));
 
-/** It has a place for a share, and no power for it now. */
+/** It can hold a share, but has no power for it now. */
 const isPowerless = ({ needs }: Request, { power }: Node): boolean =>
   power?.watts === 0 && isShareRequest(needs);

@@ -23,7 +23,7 @@ const join = (world: World, name: string, session: number, entry: FactEntry): vo
   world.do({ kind: "connect-node", ...aHello(name, { session, facts: factsOf(entry) }) });
 };
 
-test("a task in an image goes to the node that starts containers, others go anywhere", () => {
+test("a task with an image goes to a node that starts containers, other tasks go to any node", () => {
   const world = new World();
   join(world, "bare", 1, cannotStart("there is no runc"));
   submit(world, IMAGE);
@@ -49,7 +49,7 @@ test("it is refused with what is missing, and placed when the agent has found it
   expect(world.plan().map(whereTo)).toEqual(["bare"]);
 });
 
-test("a task waits for an agent that is finding out, and is not refused", () => {
+test("a task waits for an agent that has not reported yet, and is not refused", () => {
   const world = new World();
   join(world, "new", 1, lookingForContainers());
   const admit = (): void =>
@@ -60,7 +60,7 @@ test("a task waits for an agent that is finding out, and is not refused", () => 
   const record = world.state.nodes.get(nodeId("new")) ?? expect.fail();
   expect(FILTERS.judge(aSpec(IMAGE), record)).toEqual({
     kind: "not-now",
-    reason: { kind: "no-containers", why: "its agent is finding out whether it can" },
+    reason: { kind: "no-containers", why: "its agent is still testing it" },
   });
   const facts = factsOf(canStart({}));
   world.do({ kind: "put-facts", nodeId: nodeId("new"), session: 1, facts });
@@ -68,14 +68,14 @@ test("a task waits for an agent that is finding out, and is not refused", () => 
   expect(checkState(world.state)).toEqual([]);
 });
 
-test("a pull cluster gets none, and says why", () => {
+test("a pull cluster gets none, and its reason says so", () => {
   const world = new World();
   register(world, "pull");
   const spec = aSpec({ ...IMAGE, placement: { cluster: "pull" } });
   const [cluster] = world.state.clusters.inOrder;
   const { reasons } = pullingAnswer(world.state.clusters, cluster?.id ?? expect.fail(), spec);
   expect(describeClusterReasons(reasons)).toEqual([
-    "an image is asked for, and only nodes with agents start containers",
+    "the job requests an image, and only nodes with agents start containers",
   ]);
   submit(world, { ...IMAGE, placement: { cluster: "pull" } });
   expect(world.plan()).toEqual([]);

@@ -6,15 +6,15 @@ import type { Reason } from "./reason.ts";
 type Verdict = FilterNode["graph"]["containers"];
 
 /**
- * What a task is started as, if not as a process. "instance": it requests some, as instances of workloads did whose
- * jobs an earlier version stored without another word.
+ * How a task is started, if not as a process. "instance": it requests some of the resource, as jobs of workloads did that an earlier
+ * version stored without a kind.
  */
 function startedAs({ where, needs }: Request): "containers" | "Pod" | "Function" | "instance" | "" {
   if (where.containers !== undefined) return "containers";
   return where.workload ?? ((needs[INSTANCES] ?? 0) > 0 ? "instance" : "");
 }
 
-/** The graph is made when it is first looked at: not here, when no container is asked for. */
+/** Without containers in the request it does not read the graph, which is made on first use. */
 const question = (can: (verdict: Verdict) => boolean): Question => ({
   allows(request, view) {
     const isWorker = view.node.instancesOnly === true;
@@ -41,8 +41,8 @@ const question = (can: (verdict: Verdict) => boolean): Question => ({
 const whyOf = (verdict: Verdict): string => (verdict.kind === "can" ? "" : verdict.why);
 
 /**
- * Rejects nodes whose agent cannot start containers, or does not know yet, for tasks that run in some. Workers of rik start
- * instances of workloads of every kind, and nothing else.
+ * For tasks with containers: rejects nodes whose agent cannot start them, or has not reported yet. Workers of rik start instances of
+ * workloads of every kind, and nothing else.
  */
 export const startsContainers: Filter = {
   name: "starts-containers",

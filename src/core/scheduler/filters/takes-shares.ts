@@ -1,7 +1,7 @@
 import { isShareRequest } from "../../model/job/energy.ts";
 import type { Filter } from "./filter.ts";
 
-/** Rejects nodes that stand for the edges of a site, for tasks that are no shares: those go to the site's cluster. */
+/** Rejects nodes that represent the edges of a site, for tasks that are not shares: those go to the site's cluster. */
 export const takesShares: Filter = {
   name: "takes-shares",
   ever: {

@@ -1,6 +1,6 @@
 import type { NodeRecord } from "./node-record.ts";
 
-/** Where a node stands among others. */
+/** The position of a node among others. */
 export interface StepPlace {
   readonly record: NodeRecord;
   step: number;
@@ -19,19 +19,13 @@ const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 const BITS_BELOW_STEP = 18;
 
-/**
- * Shares in steps of a thirty-second of themselves, in order: an almost empty node differs from an empty one, whatever
- * one task takes of them.
- */
+/** The step of a share. Steps have a relative width of 1/32: an almost empty node differs from an empty one, however little one task takes. */
 export function stepOf(share: number): number {
   float[0] = share;
   return (bits[0] ?? 0) >>> BITS_BELOW_STEP;
 }
 
-/**
- * Nodes by how full they are. Of those in one step the one that has been there longest goes first: nodes that tasks
- * make no fuller to speak of take turns.
- */
+/** Nodes by how full they are. Within a step, the node that has been there longest goes first: nodes that tasks fill only slightly take turns. */
 export class FillSteps {
   /** The emptiest first; each has a node. */
   readonly #rows: Row[] = [];
@@ -40,7 +34,7 @@ export class FillSteps {
     return this.#rows.length === 0;
   }
 
-  /** Behind the others of the step. */
+  /** After the others of the step. */
   add(place: StepPlace, step: number): void {
     place.step = step;
     place.after = undefined;
@@ -88,7 +82,7 @@ export class FillSteps {
     return records;
   }
 
-  /** Of this step, or where it belongs. There are few: nodes that are used alike are in few steps. */
+  /** The index of this step, or where to insert it. There are few: similarly loaded nodes share steps. */
   #rowAt(step: number): number {
     let [from, to] = [0, this.#rows.length];
     while (from < to) {

@@ -14,22 +14,22 @@ import { Pool } from "./pool.ts";
 import type { Request } from "../request.ts";
 
 /**
- * Pools that no class uses any more are retained, because jobs often come one by one and filling a pool takes as long as
- * it has nodes. Of small ones only the newest is: each is told of every change of its nodes, and soon made again.
+ * Pools without classes are retained, because jobs often come one by one and filling a pool takes time for each of its nodes. Of small
+ * pools only the newest is retained: each costs time on every change of its nodes, and is quickly made again.
  */
 const IDLE_POOLS_MAX = 8;
 const LARGE_POOL_NODES_MIN = 64;
 
 const isSmall = ({ nodes }: Pool): boolean => nodes.size < LARGE_POOL_NODES_MIN;
 
-/** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
+/** The nodes as the planner sees them: in pools by requests. Follows State.apply. */
 export class Fleet {
   readonly filters: FilterChain;
   readonly #pools = new Map<string, Pool>();
   readonly #poolsByKey = new MultiMap<string, Pool>();
-  /** Retained pools without classes, the one that was left longest ago first. */
+  /** Retained pools without classes, the longest unused first. */
   readonly #idlePools = new Set<Pool>();
-  /** Of nodes that take tasks. */
+  /** Of nodes that are ready for tasks. */
   readonly #poolsByNode = new Map<NodeRecord, Set<Pool>>();
   /** All nodes, and the keys that each is filed under. */
   readonly #nodesByKey = new MultiMap<string, NodeRecord>();
@@ -39,7 +39,7 @@ export class Fleet {
   readonly #capacity: Record<string, number> = {};
   /** Pools of requests that differ, for one place: the same node, label, rare resource or cluster. */
   poolsPerPlaceMax: number = limits.poolsPerPlaceMax;
-  /** Another number whenever the capacity may have changed. */
+  /** Grows whenever the capacity may have changed. */
   capacityVersion = 0;
   /** How often a task was assigned to a node, since the server started. */
   turn = 0;
@@ -52,7 +52,7 @@ export class Fleet {
     this.suspicions = new Suspicions(quarantine);
   }
 
-  /** What all nodes that take tasks have together. */
+  /** The total capacity of all ready nodes. */
   get capacity(): Resources {
     return this.#capacity;
   }
@@ -65,12 +65,12 @@ export class Fleet {
     return this.#pools.values();
   }
 
-  /** All nodes of the cluster, also those that take no tasks now. */
+  /** All nodes of the cluster, also those that are not ready. */
   inCluster(cluster: ClusterId): ReadonlySet<NodeRecord> {
     return this.#nodesByKey.get(clusterKey(cluster));
   }
 
-  /** The node's row changed: it may take tasks or no longer, be larger, have other labels. */
+  /** The node's row changed: it may be ready or not any more, be larger, have other labels. */
   nodeChanged(record: NodeRecord, before: Resources | undefined): void {
     this.nodeRemoved(record, before);
     this.suspicions.nodeChanged(record);
@@ -78,7 +78,7 @@ export class Fleet {
     const keys = this.filters.placesOf(record.node);
     this.#keysByNode.set(record, keys);
     for (const key of keys) this.#nodesByKey.add(key, record);
-    if (!this.filters.takesTasks(record)) return;
+    if (!this.filters.isReady(record)) return;
     addInto(this.#capacity, record.node.capacity);
     this.capacityVersion++;
     const pools = new Set<Pool>();
@@ -94,7 +94,7 @@ export class Fleet {
     this.#improved.add(record);
   }
 
-  /** `before`: the capacity it was counted with. */
+  /** `before`: the capacity that it was counted with. */
   nodeRemoved(record: NodeRecord, before: Resources | undefined): void {
     for (const key of this.#keysByNode.get(record) ?? []) this.#nodesByKey.delete(key, record);
     this.#keysByNode.delete(record);
@@ -108,21 +108,21 @@ export class Fleet {
     this.#improved.delete(record);
   }
 
-  /** A task was bound to the node. */
-  given(record: NodeRecord): void {
+  /** A task was assigned to the node. */
+  assigned(record: NodeRecord): void {
     record.lastTurn = ++this.turn;
     this.usageChanged(record, false);
   }
 
   /** The free capacity of the node changed. */
-  usageChanged(record: NodeRecord, gotRoom: boolean): void {
+  usageChanged(record: NodeRecord, gainedCapacity: boolean): void {
     const pools = this.#poolsByNode.get(record);
     if (pools === undefined) return;
     for (const pool of pools) pool.put(record);
-    if (gotRoom) this.#improved.add(record);
+    if (gainedCapacity) this.#improved.add(record);
   }
 
-  /** The pools that the node is in, while it takes tasks. */
+  /** The pools that contain the node, while it is ready. */
   poolsOf(record: NodeRecord): Iterable<Pool> {
     return this.#poolsByNode.get(record) ?? [];
   }
@@ -161,19 +161,19 @@ export class Fleet {
   }
 
   /**
-   * A pool of its own for the request while there are few for its place. Each takes memory and time
-   * for every node of the place, so that more requests share one with all nodes of the place, and
-   * compare themselves with the nodes that they try.
+   * A pool of its own for the request, while its place has few. Each pool takes memory and time for
+   * every node of the place; further requests share one pool with all nodes of the place, and filter
+   * the nodes that they try.
    */
   #newPool(request: Request): Pool {
     const place = this.filters.placeOf(request);
     const shared = `all of ${place}`;
     const known = this.#pools.get(shared);
     const others = this.#poolsByKey.get(place).size - (known === undefined ? 0 : 1);
-    const hasRoom = others < this.poolsPerPlaceMax || this.#dropIdle(place);
-    if (!hasRoom && known !== undefined) return known;
-    const key = hasRoom ? this.filters.poolKey(request) : shared;
-    const pool = new Pool({ key, request, isShared: !hasRoom }, this);
+    const mayAddPool = others < this.poolsPerPlaceMax || this.#dropIdle(place);
+    if (!mayAddPool && known !== undefined) return known;
+    const key = mayAddPool ? this.filters.poolKey(request) : shared;
+    const pool = new Pool({ key, request, isShared: !mayAddPool }, this);
     this.#pools.set(pool.key, pool);
     this.#poolsByKey.add(place, pool);
     this.#fill(pool);
@@ -200,7 +200,7 @@ export class Fleet {
     }
   }
 
-  /** A class of the pool is gone. With the last one the pool is retained, and may take the place of another. */
+  /** The pool lost a class. With the last one the pool is retained, and may replace another. */
   leavePool(pool: Pool): void {
     pool.classes--;
     if (pool.classes > 0) return;

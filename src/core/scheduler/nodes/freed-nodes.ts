@@ -3,7 +3,7 @@ import type { Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "./node-record.ts";
 import type { PlannerWork } from "../planner-work.ts";
 
-/** With more nodes than this, what they have free is added up only when a search was in vain. */
+/** With more nodes than this, their free capacity is recomputed only after a search that failed. */
 const EXACT_MAX = 32;
 
 /**
@@ -12,11 +12,11 @@ const EXACT_MAX = 32;
  */
 export class FreedNodes {
   readonly #nodes = new SmallSet<NodeRecord>();
-  /** Another number whenever one of the nodes got more. */
+  /** Grows whenever one of the nodes gets more. */
   stamp = 0;
   readonly #dimensions: readonly string[];
   readonly #work: PlannerWork;
-  /** The most that one of them has free, by dimension; or more, when tasks were placed since. */
+  /** The most that one of them has free, by dimension; an upper bound when tasks were placed since. */
   readonly #most: number[];
   #isStale = false;
 
@@ -44,20 +44,20 @@ export class FreedNodes {
     this.#include(record.free);
   }
 
-  /** Less is free on the node than before, or it left the pool. */
+  /** The node has less free capacity, or left the pool. */
   shrunk(record: NodeRecord, isGone: boolean): void {
     if (this.#nodes.size === 0 || !this.#nodes.has(record)) return;
     if (isGone) this.#nodes.delete(record);
     this.#isStale = true;
   }
 
-  /** No node has more than this free. Valid until the next change. */
+  /** An upper bound of each node's free capacity. Valid until the next change. */
   get most(): readonly number[] {
     if (this.#isStale && this.#nodes.size <= EXACT_MAX) this.tighten();
     return this.#most;
   }
 
-  /** Brings `most` up to date. */
+  /** Recomputes `most` exactly. */
   tighten(): void {
     if (!this.#isStale) return;
     this.#isStale = false;

@@ -102,14 +102,14 @@ function build(nodes: readonly NodeChoice[], running: readonly Partial<JobSpecIn
   return world;
 }
 
-/** Where an example stands among all nodes is not told. */
+/** Without the positions of examples among all nodes. */
 const shown = (answer: ClusterVerdict) => ({
   ...answer,
   reasons: describeClusterReasons(answer.reasons),
 });
 
 describe("explanations by class of node", () => {
-  test("are those that asking every node gives", () => {
+  test("equal those of a check of every node", () => {
     const nodes = fc.array(aNode, { maxLength: 12 });
     const running = fc.array(
       someAmounts.map((resources) => ({ resources })),
@@ -139,7 +139,7 @@ describe("explanations by class of node", () => {
   });
 });
 
-/** So many nodes of which every tenth is larger, with a label of its own and one that all share. */
+/** Nodes of which every tenth is larger, each with a label of its own and one that all share. */
 function aFleet(nodes: number): World {
   const world = new World();
   for (let at = 0; at < nodes; at++) {
@@ -181,7 +181,7 @@ describe("the cost of an explanation", () => {
     });
   }
 
-  test("is bounded where all nodes differ, and says so", () => {
+  test("is bounded where all nodes differ, and the result says so", () => {
     const world = new World();
     for (let at = 0; at < 3_000; at++) {
       const capacity = { cpu: 4_000, memory: GIB + at };
@@ -196,12 +196,12 @@ describe("the cost of an explanation", () => {
       describeNodeReasons(reasons)
         .map(({ reason }) => reason)
         .join(),
-    ).toContain("300 kinds of nodes are explained");
+    ).toContain("only for 300 kinds of nodes");
     cheapestChange(world.state, spec, policy, classes);
     expect(classes.judged).toBeLessThanOrEqual(3 * 3_000);
   });
 
-  test("of amounts makes no graph of a node", () => {
+  test("with amounts alone makes no graph of a node", () => {
     const made = vi.spyOn(NodeGraphs.prototype, "of");
     const world = aFleet(30);
     judgedFor(world, { resources: { cpu: 100 } });
@@ -228,7 +228,7 @@ describe("the cost of an explanation", () => {
     made.mockRestore();
   });
 
-  test("says when there are more tasks than it tries the ends of", () => {
+  test("says when there are more running tasks than it tries to end", () => {
     const world = new World();
     const tasks = limits.tasksExplainedMax + 1;
     const capacity = { cpu: (tasks + 9) * 1_000 };
@@ -238,13 +238,13 @@ describe("the cost of an explanation", () => {
     const change = cheapestChange(world.state, aSpec({ resources: { cpu: tasks } }), policy);
     expect(change && describeChange(change)).toContain("ask for 9 cpu instead of");
     expect(change && describeChange(change)).toContain(
-      "(of tasks under way the ends of 50000 were tried)",
+      "(the ends of only 50000 running tasks were tried)",
     );
     const few = cheapestChange(world.state, aSpec({ resources: { cpu: 10 } }), policy);
     expect(few && describeChange(few)).toMatch(/^none: it starts when task 1.1 on node n ends$/);
   });
 
-  test("an agent that comes back changes nothing of what is possible", () => {
+  test("an agent that reconnects changes nothing of what is possible", () => {
     const { state } = few;
     state.possible.isPossible.set("kept", true);
     const row = state.nodes.get(nodeId("n1"))?.node;

@@ -11,7 +11,7 @@ import type { Request } from "../request.ts";
 
 export const EXAMPLES_MAX = 3;
 
-/** Nodes, and who says what they answer. */
+/** Nodes, and the filters that answer for them. */
 export interface NodesView {
   readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
   readonly filters: FilterChain;
@@ -22,28 +22,28 @@ export interface Example {
   readonly name: string;
 }
 
-/** Nodes that answer a request, and every request that asks for less of the same, alike. */
+/** Nodes that give equal answers to a request, and to every smaller request of the same kind. */
 export interface NodeClass {
   /** The first of them in the order of all nodes. */
   readonly record: NodeRecord;
   readonly cluster: ClusterId;
   count: number;
-  /** The first few of them, with their places in the order of all nodes. */
+  /** The first few of them, with their positions in the order of all nodes. */
   readonly examples: Example[];
 }
 
 /**
- * All nodes, by what matters to one request: explanations judge each class once and count its
- * nodes. Valid until the next change of the state, for the request it was made for and for those
- * that leave out parts of it.
+ * All nodes, in classes by what matters to one request: explanations check each class once and count
+ * its nodes. Valid until the next change of the state, for its request and for requests that leave out
+ * parts of it.
  */
 export class NodeClasses {
   /** In the order of their first nodes. */
   readonly all: readonly NodeClass[];
   readonly records: readonly NodeRecord[];
-  /** Of each record. */
+  /** The class of each record. */
   readonly classes: readonly NodeClass[];
-  /** How often a class was judged: what an explanation costs. */
+  /** How often a class was checked: the cost of an explanation. */
   judged = 0;
   readonly #filters: FilterChain;
   readonly #verdicts = new Map<Request, readonly Verdict[]>();
@@ -68,7 +68,7 @@ export class NodeClasses {
     this.all = [...byKey.values()];
   }
 
-  /** What each class says to the request, in their order. */
+  /** The answer of each class to the request, in their order. */
   verdicts(request: Request): readonly Verdict[] {
     let verdicts = this.#verdicts.get(request);
     if (verdicts === undefined) {
@@ -83,9 +83,9 @@ export class NodeClasses {
 }
 
 /**
- * Matches the request with the graphs of all nodes, and yields between slices. Matches do not depend
- * on what runs, and graphs remember them: the explanation that follows, which must see all nodes at
- * one moment, only looks them up.
+ * Matches the request with the graphs of all nodes, and yields between slices. Matches do not depend on
+ * running tasks, and graphs cache them: the explanation that follows, which must see all nodes at one
+ * moment, only looks them up.
  */
 export function* matchGraphs(
   nodes: ReadonlyMap<NodeId, NodeRecord>,

@@ -4,7 +4,11 @@ import { explainRefusal } from "../../graph/match/explain.ts";
 import { distinctRefusals, type Refusal } from "../../graph/match/refusal.ts";
 import { clusterGraph } from "../../graph/facts.ts";
 import type { Graph } from "../../graph/graph.ts";
-import { type GraphRequest, isResource, toTaken } from "../../graph/request/graph-request.ts";
+import {
+  type GraphRequest,
+  isResource,
+  resourcesOfLeaves,
+} from "../../graph/request/graph-request.ts";
 import { type Layout, layOut } from "../../graph/layout.ts";
 import { allocate } from "../../graph/match/match.ts";
 import { subsystemsOf } from "../../graph/subsystems/node-subsystems.ts";
@@ -14,17 +18,16 @@ import { type ContainerVerdict, containerVerdict } from "../../model/node/contai
 import { type FactEntry, factsOfCapacity, type NodeFacts } from "../../model/node/node-facts.ts";
 import type { Resources } from "../../model/resources.ts";
 
-/** What one alternative takes of an empty node; undefined: all of it. */
+/** The amounts that one alternative takes of an empty node; undefined: all of it. */
 export interface Way {
-  /** Its number among those of the request. */
+  /** Its number among the alternatives of the request. */
   readonly alternative: number;
   readonly takes: Resources | undefined;
 }
 
 /**
- * A machine as a graph of one node. Processes are not bound to cores, so parts of a machine (its
- * sockets, its memory domains) must be large enough for what is asked of them, and how much of it is
- * free is a matter of amounts.
+ * A machine as a graph of one node. Processes are not bound to cores: parts of a machine (sockets, NUMA
+ * domains) must be large enough for the request, but free capacity is compared by amounts.
  */
 export class NodeGraph {
   /** Whether containers can be started there. */
@@ -46,9 +49,9 @@ export class NodeGraph {
     this.#layout = layOut(this.#graph, new Map(subsystems.map((each) => [each.name, each])));
   }
 
-  /** By preference; alternatives that it could never meet are left out. */
+  /** In order of preference, without alternatives that the node can never satisfy. */
   waysFor(request: GraphRequest): readonly Way[] {
-    this.#forgetOld();
+    this.#dropOld();
     let ways = this.#ways.get(request);
     if (ways === undefined) {
       this.#memory.add();
@@ -62,9 +65,9 @@ export class NodeGraph {
     return ways;
   }
 
-  /** Why no alternative can ever be met, in the order of preference. */
+  /** Why the node can satisfy no alternative, in order of preference. */
   refusals(request: GraphRequest): readonly Refusal[] {
-    this.#forgetOld();
+    this.#dropOld();
     let refusals = this.#refusals.get(request);
     if (refusals === undefined) {
       this.#memory.add();
@@ -74,8 +77,8 @@ export class NodeGraph {
     return refusals;
   }
 
-  /** When all graphs together remember too much, each forgets what it has. */
-  #forgetOld(): void {
+  /** When the caches of all graphs exceed their limit, each drops its own. */
+  #dropOld(): void {
     if (this.#generation === this.#memory.generation) return;
     this.#generation = this.#memory.generation;
     this.#ways = new WeakMap();
@@ -83,7 +86,7 @@ export class NodeGraph {
   }
 }
 
-/** Bounds the matches that graphs of nodes remember together: requests and graphs may all differ. */
+/** Limits the matches that all graphs of nodes cache together: requests and graphs may all differ. */
 class MatchMemory {
   generation = 0;
   #count = 0;
@@ -108,15 +111,15 @@ function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Resour
       if (kind !== undefined && endOf[inner] === inner + 1) leaves.push([kind.type, kind.size]);
     }
   }
-  return toTaken(leaves.filter(([type]) => isResource(type)));
+  return resourcesOfLeaves(leaves.filter(([type]) => isResource(type)));
 }
 
-/** The graphs of all nodes. Those of machines that are alike are made once. */
+/** The graphs of all nodes. Equal machines share one. */
 export class NodeGraphs {
   readonly #factsOf: (node: Node) => NodeFacts;
   readonly #byFacts = new Map<string, NodeGraph>();
   readonly #memory = new MatchMemory();
-  /** What was declared of a node is put together anew each time. */
+  /** The declared software of a node is assembled on each call. */
   readonly #pool = new FactsPool();
   /** Equal lists of software are the same list. */
   readonly #numbers = new WeakMap<readonly FactEntry[], number>();
@@ -131,7 +134,7 @@ export class NodeGraphs {
     const key = this.#keyOf(facts);
     let graph = this.#byFacts.get(key);
     if (graph === undefined) {
-      // Machines come and go and change: what is still in use is made again.
+      // Machines come, go and change: drop all; those still in use are made again.
       if (this.#byFacts.size >= 2 * limits.nodesMax) this.#byFacts.clear();
       this.#byFacts.set(key, (graph = new NodeGraph(facts, this.#memory)));
     }

@@ -10,7 +10,10 @@ import type { Scorer } from "../scorers/scorer.ts";
 
 const LEVELS = 54;
 
-/** Nodes and requests are kept by the power of two of their cpu, so that most misfits are skipped. */
+/**
+ * Nodes and requests are sorted into levels by the power of two of their cpu, so that a search skips
+ * most nodes that do not fit.
+ */
 const levelOf = (amounts: Resources): number => {
   const cpu = amounts["cpu"] ?? 0;
   return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
@@ -18,17 +21,17 @@ const levelOf = (amounts: Resources): number => {
 
 const NOBODY: readonly NodeRecord[] = [];
 
-/** A search for the emptiest looks at some nodes of each level: at least so many, and at so many that do not fit. */
+/** A search for the emptiest node looks at some nodes of each level: at least so many that fit, and so many that do not. */
 const CANDIDATES_PER_LEVEL_MIN = 2;
 const MISFITS_PER_LEVEL_MAX = 16;
 
-/** Where a node is, and since which of its turns. */
+/** The position of a node, and the turn at which it got there. */
 interface Standing extends StepPlace {
   level: number;
   turn: number;
 }
 
-/** Nodes by how much cpu they have free, and those with as much by how full they are. */
+/** Nodes by free cpu, and within a level by how full they are. */
 export class NodeLevels {
   readonly #filters: FilterChain;
   readonly #work: PlannerWork;
@@ -36,12 +39,12 @@ export class NodeLevels {
   /** Made when a node first comes to the level: there are many small pools. */
   readonly #levels: (FillSteps | undefined)[] = [];
   readonly #standings = new Map<NodeRecord, Standing>();
-  /** Where not all nodes are compared, those of a level are in order of how full they are. */
+  /** When a search compares only some nodes, the nodes of a level are sorted by how full they are. */
   #isRanked = false;
-  /** Made for the policy that asks for one. */
+  /** Made when a policy first needs one. */
   readonly #orders: NodeOrder[] = [];
 
-  /** `isMixed`: it also holds nodes that could never take a task of a request. */
+  /** `isMixed`: it also contains nodes that can never take a task of some requests. */
   constructor(filters: FilterChain, work: PlannerWork, isMixed: boolean) {
     this.#filters = filters;
     this.#work = work;
@@ -52,7 +55,7 @@ export class NodeLevels {
     return this.#standings.size;
   }
 
-  /** Adds the node, or moves it to where its free cpu belongs. */
+  /** Adds the node, or moves it to the level of its free cpu. */
   put(record: NodeRecord): void {
     const level = levelOf(record.free);
     for (const order of this.#orders) order.put(record, level);
@@ -63,7 +66,7 @@ export class NodeLevels {
       standing = { record, level, turn, step, before: undefined, after: undefined };
       this.#standings.set(record, standing);
     } else {
-      // A node with a new task goes behind the others of its step.
+      // A node with a new task goes after the others of its step.
       if (standing.step === step && standing.level === level && standing.turn === turn) return;
       this.#levels[standing.level]?.remove(standing);
       standing.level = level;
@@ -72,7 +75,7 @@ export class NodeLevels {
     (this.#levels[level] ??= new FillSteps()).add(standing, step);
   }
 
-  /** Returns whether it was there. */
+  /** Returns whether it was present. */
   remove(record: NodeRecord): boolean {
     const standing = this.#standings.get(record);
     if (standing === undefined) return false;
@@ -86,13 +89,13 @@ export class NodeLevels {
     return this.#standings.has(record);
   }
 
-  /** Whether the node can take a task now; counted as a look at it. */
+  /** Whether the node can take a task now; counts as a look at it. */
   fits(request: Request, record: NodeRecord): boolean {
     this.#work.nodesLookedAt++;
     return this.#allows(request, record);
   }
 
-  /** Below it no node can take a task now. */
+  /** No node below this level can take a task now. */
   lowestFor(request: Request): number {
     return levelOf(this.#filters.leastFree(request));
   }
@@ -101,10 +104,7 @@ export class NodeLevels {
     return this.#standings.keys();
   }
 
-  /**
-   * The best of the nodes with room by score, or of `candidatesMax` of them: those with just enough cpu first, or the emptiest of
-   * each level.
-   */
+  /** The best node with free capacity by score, or the best of `candidatesMax`: those with just enough cpu first, or the emptiest of each level. */
   best(request: Request, scorer: Scorer, candidatesMax: number): NodeRecord | undefined {
     const best = new Best(request, scorer);
     if (this.size > candidatesMax) this.#rank();
@@ -129,8 +129,8 @@ export class NodeLevels {
   }
 
   /**
-   * Some of each level: how much cpu is free says little about who would be the emptiest. Nodes of a level that do not fit
-   * are passed over until a few were; all are looked at only if nothing was found.
+   * Some of each level: free cpu says little about which node would be the emptiest. Skips a few nodes of a level that do not fit; searches
+   * all of them only if nothing was found.
    */
   #offerEmptiest(request: Request, best: Best, candidatesMax: number): void {
     const lowest = this.lowestFor(request);
@@ -138,7 +138,7 @@ export class NodeLevels {
     for (let level = lowest; level < this.#levels.length; level++) {
       if (this.#levels[level]?.isEmpty === false) used++;
     }
-    // Amounts alone are compared with the emptiest first, so that fewer tell as much.
+    // For amounts alone the emptiest are compared first, so fewer candidates suffice.
     const wanted = request.request === undefined ? candidatesMax / 2 : candidatesMax;
     const left = Math.max(CANDIDATES_PER_LEVEL_MIN, Math.floor(wanted / used));
     const bounds = { isFullestFirst: false, left, misfitsMax: MISFITS_PER_LEVEL_MAX };
@@ -153,7 +153,7 @@ export class NodeLevels {
     }
   }
 
-  /** Offers at most `left` nodes of a level. False: it gave up before it had looked at all or found so many. */
+  /** Offers at most `left` nodes of a level. False: it gave up before it had tried all or found so many. */
   #offer(
     level: number,
     request: Request,

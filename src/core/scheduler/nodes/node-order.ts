@@ -1,6 +1,6 @@
 import type { NodeRecord } from "./node-record.ts";
 
-/** As it was when it was put there. */
+/** The sort key at the time of insertion. */
 export interface NodeEntry {
   readonly record: NodeRecord;
   readonly level: number;
@@ -11,9 +11,9 @@ export const goesBefore = (a: NodeEntry, b: NodeEntry): boolean =>
   a.turn < b.turn || (a.turn === b.turn && a.record.node.id < b.record.node.id);
 
 /**
- * Nodes of a pool in order, level by level: by when they were last given a task and then by name, or
- * by name alone. Sorted arrays: most moves are from the beginning to the end, and 20,000 pointers are
- * moved in microseconds.
+ * Nodes of a pool in order, level by level: by the turn of their last assignment and then by name, or
+ * by name alone. Sorted arrays: most moves are from the beginning to the end, and moving 20,000
+ * pointers takes microseconds.
  */
 export class NodeOrder {
   readonly by: "turn" | "name";
@@ -30,7 +30,7 @@ export class NodeOrder {
     }
   }
 
-  /** Adds the node, or moves it to where it belongs. */
+  /** Adds the node, or moves it to its position. */
   put(record: NodeRecord, level: number): void {
     const before = this.#entries.get(record);
     if (before?.level === level && before.turn === this.#turnOf(record)) return;
@@ -56,7 +56,7 @@ export class NodeOrder {
     for (let level = lowest; level < this.#levels.length; level++) yield this.#at(level);
   }
 
-  /** How many there are from this level on. */
+  /** The number of nodes from this level on. */
   countFrom(lowest: number): number {
     let count = 0;
     for (const entries of this.from(lowest)) count += entries.length;
@@ -85,7 +85,7 @@ export class NodeOrder {
   }
 }
 
-/** Where it stands, or belongs: how many go before it. */
+/** Its position, or where to insert it: the number of entries before it. */
 function placeOf(entry: NodeEntry, entries: readonly NodeEntry[]): number {
   let [from, to] = [0, entries.length];
   while (from < to) {

@@ -16,7 +16,7 @@ import { nextPlacement } from "../plan.ts";
 import { createPolicy } from "../policy.ts";
 import { preferenceNow } from "./placement-cost.ts";
 import { cores, join, submit, whereTo } from "../testing/worlds.ts";
-import { tryOut } from "../explain/trial.ts";
+import { dryRun } from "../explain/dry-run.ts";
 
 const ROOMY = { cpu: 1_000_000 };
 const LARGE_FLEET = 3 * limits.candidatesPerPlacementMax;
@@ -31,7 +31,7 @@ function aWorld(policy: string, nodes: readonly string[], capacity: Resources = 
   return world;
 }
 
-/** Where so many tasks go, submitted together. */
+/** The nodes of `count` tasks that are submitted together. */
 function place(world: World, count = 1): string[] {
   submit(world, { array: `0-${count - 1}` });
   return world.plan().map(whereTo);
@@ -43,7 +43,7 @@ const countsOf = (placed: readonly string[]): Map<string, number> => {
   return counts;
 };
 
-/** What would be placed now, without placing it. */
+/** The nodes of a dry run. */
 function foresee(world: World, count: number): string[] {
   const { policy, seed } = world;
   const bounds = {
@@ -52,7 +52,7 @@ function foresee(world: World, count: number): string[] {
     stepsMax: 1e6,
   };
   const spec = aSpec({ array: `0-${count - 1}` });
-  const [trial] = tryOut(
+  const [trial] = dryRun(
     world.state,
     [spec],
     createPolicy({ policy, seed }, () => 0),
@@ -68,7 +68,7 @@ const end = (world: World, { state, jobId, index, attempt }: Task): void => {
 };
 
 describe("round-robin", () => {
-  test("goes from node to node, by name at first, and on from there with each submission", () => {
+  test("goes from node to node, first by name, and continues with each submission", () => {
     const world = aWorld("round-robin", ["c", "a", "b"]);
     expect([...place(world), ...place(world, 3), ...place(world)]).toEqual([
       "a",
@@ -79,17 +79,17 @@ describe("round-robin", () => {
     ]);
   });
 
-  test("a node that becomes free, or joins late, does not jump the queue of those before it", () => {
+  test("a node that becomes free, or joins late, does not go before nodes that have waited longer", () => {
     const world = aWorld("round-robin", ["a", "b", "c"], { cpu: 1_000 });
     submit(world, { array: "0-2" });
     const [a, b, c] = world.plan();
     for (const task of [c, b, a]) if (task !== undefined) end(world, task);
     expect(place(world, 2)).toEqual(["a", "b"]);
     join(world, "aa", { cpu: 1_000 });
-    expect(place(world, 3)).toEqual(["aa", "c"]); // never given one, then longest ago
+    expect(place(world, 3)).toEqual(["aa", "c"]); // those without a task first, then the longest ago
   });
 
-  test("a full fleet that becomes free in another order goes on in its own", () => {
+  test("a full fleet that becomes free in another order keeps its own order", () => {
     const world = aWorld("round-robin", names(LARGE_FLEET), { cpu: 1_000 });
     submit(world, { array: `0-${2 * LARGE_FLEET - 1}` });
     const first = world.plan();
@@ -106,7 +106,7 @@ describe("round-robin", () => {
     expect(place(world, 7)).toEqual(["big", "small", "tiny", "big", "small", "big", "big"]);
   });
 
-  test("equal nodes with free capacity are assigned equally much, whatever their number", () => {
+  test("equal nodes with free capacity get equal numbers of tasks, however many nodes there are", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: LARGE_FLEET }),
@@ -135,7 +135,7 @@ describe("round-robin", () => {
 });
 
 describe("random", () => {
-  test("touches all nodes, each about as often, also when there are many", () => {
+  test("uses all nodes about equally often, also when there are many", () => {
     for (const nodes of [5, LARGE_FLEET]) {
       const counts = countsOf(place(aWorld("random", names(nodes)), 100 * nodes));
       expect(counts.size).toBe(nodes);
@@ -170,7 +170,7 @@ describe("random", () => {
     expect(placed(1, names(40))).not.toEqual(placed(2, names(40)));
   });
 
-  test("what is looked for in vain uses up no numbers", () => {
+  test("a search that finds nothing uses up no numbers", () => {
     const [quiet, busy] = [aWorld("random", names(50)), aWorld("random", names(50))];
     submit(busy, { resources: { cpu: 9_999 } });
     busy.plan();
@@ -178,7 +178,7 @@ describe("random", () => {
   });
 });
 
-describe("what a request likes best", () => {
+describe("the most preferred alternative wins", () => {
   const request = [...cores(6), ...cores(1)];
   const smallOnes = names(limits.candidatesPerPlacementMax - 1);
 
@@ -206,7 +206,7 @@ describe("what a request likes best", () => {
   }
 });
 
-describe("a trial", () => {
+describe("a dry run", () => {
   for (const policy of ["round-robin", "random"]) {
     test(`foresees what ${policy} does, and leaves no trace`, () => {
       const world = aWorld(policy, names(LARGE_FLEET));
@@ -257,7 +257,7 @@ function run(world: World, one: Step, running: Task[]): void {
   }
 }
 
-/** Nodes with room that serve the request in the way it likes best, found in the simplest way. */
+/** Nodes with free capacity that serve the most preferred alternative, found by brute force. */
 function fitting(world: World, spec: JobSpec, cluster: string | undefined): readonly string[] {
   const nodes = [...world.state.nodes.values()].filter(
     (record) =>
@@ -270,7 +270,7 @@ function fitting(world: World, spec: JobSpec, cluster: string | undefined): read
     .map(({ node }) => String(node.id));
 }
 
-test("round-robin is what a search through all nodes would find, whatever happens", () => {
+test("round-robin equals a search of all nodes, whatever happens", () => {
   const policy = createPolicy({ policy: "round-robin" }, () => 0);
   const bounds = {
     candidatesMax: limits.candidatesPerPlacementMax,
@@ -289,7 +289,7 @@ test("round-robin is what a search through all nodes would find, whatever happen
         if (next === undefined || "shares" in next || next.target.kind !== "node") break;
         const { id, cluster } = next.target.node.node;
         const { spec } = next.record.job;
-        // Where something is asked of graphs the cluster is chosen first, and not by this policy.
+        // For a graph request the cluster is chosen first, and not by this policy.
         const [want] = fitting(world, spec, spec.request === undefined ? undefined : cluster)
           .map((name) => ({ name, last: given.lastIndexOf(name) }))
           .sort((a, b) => a.last - b.last || (a.name < b.name ? -1 : 1));

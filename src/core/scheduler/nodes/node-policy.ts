@@ -31,11 +31,11 @@ export function nodePolicyByName(name: string, seed: () => number): NodePolicy {
   throw invalid("policy", `${JSON.stringify(name)} is not one of ${policyNames.join(", ")}`);
 }
 
-/** Of the next placement: a search that finds nothing uses up none. */
+/** For the next placement: a search that finds nothing uses up none. */
 export const numbersFor = (seed: number, { turn }: Fleet): SeededNumbers =>
   new SeededNumbers(seed, turn);
 
-/** Chooses among nodes that were found otherwise than by their pool. */
+/** Chooses among nodes that were not found through their pool. */
 export function choiceFor(policy: NodePolicy, request: Request, fleet: Fleet): Choice {
   switch (policy.kind) {
     case "score":

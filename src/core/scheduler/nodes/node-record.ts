@@ -4,7 +4,7 @@ import type { Resources } from "../../model/resources.ts";
 import { addInto, dominantShare, subtractFrom } from "../../model/resources.ts";
 import { type NodeGraph, NodeGraphs } from "./node-graphs.ts";
 import type { Task } from "../../model/job/task.ts";
-import { Pace } from "./task-pace.ts";
+import { RunTimes } from "./run-times.ts";
 
 /** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
 export class NodeRecord {
@@ -14,13 +14,13 @@ export class NodeRecord {
   readonly tasks = new Set<Task>();
   /** Tasks fetched ahead: its agent has them, and they use nothing yet. */
   readonly held = new Set<Task>();
-  /** How long tasks took there lately. */
-  readonly pace = new Pace();
-  /** The fleet's turn when it was last given a task; 0: not since the server started. */
+  /** The recent run times of its tasks. */
+  readonly runTimes = new RunTimes();
+  /** The fleet's turn of its last assignment; 0: none since the server started. */
   lastTurn = 0;
   readonly #used: Record<string, number> = {};
   #free: Record<string, number> = {};
-  /** Undefined: not known since the last change. */
+  /** Undefined: not computed since the last change. */
   #share: number | undefined = undefined;
 
   readonly #graphs: NodeGraphs;
@@ -36,7 +36,7 @@ export class NodeRecord {
     return this.#used;
   }
 
-  /** Capacity less what is used. Below zero when the node came back smaller than it was. */
+  /** Capacity minus use. Below zero when the node came back smaller. */
   get free(): Resources {
     return this.#free;
   }
@@ -46,7 +46,7 @@ export class NodeRecord {
     return (this.#share ??= dominantShare(this.#used, this.node.capacity));
   }
 
-  /** Made when a request asks for it: most jobs ask for amounts only. */
+  /** Made on first use: most jobs request amounts only. */
   get graph(): NodeGraph {
     return (this.#graph ??= this.#graphs.of(this.node));
   }
@@ -75,7 +75,7 @@ export class NodeRecord {
     addInto(this.#free, needs);
   }
 
-  /** The task's row was replaced by another that holds the same resources. */
+  /** The task's row was replaced by another with the same resources. */
   swap(before: Task, after: Task): void {
     this.tasks.delete(before);
     this.tasks.add(after);

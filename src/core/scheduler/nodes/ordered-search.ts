@@ -16,7 +16,7 @@ export function longestAgo(
   candidatesMax: number,
 ): NodeRecord | undefined {
   const best = new Best(request, LONGEST_AGO);
-  let first: NodeEntry | undefined; // of those that serve it best of all
+  let first: NodeEntry | undefined; // among those that serve the most preferred alternative
   for (const entries of nodes.orderBy("turn").from(nodes.lowestFor(request))) {
     const offersMax = best.offered + candidatesMax;
     for (const entry of entries) {
@@ -57,7 +57,7 @@ function drawnOfAll(
   const count = order.countFrom(lowest);
   let found: NodeRecord | undefined;
   let foundPreference = Infinity;
-  if (count <= drawsMax) return undefined; // so few are looked at one by one
+  if (count <= drawsMax) return undefined; // so few are checked one by one
   for (let draw = 0; draw < drawsMax && foundPreference > 0; draw++) {
     const record = order.nthFrom(lowest, Math.floor(numbers.fraction() * count));
     if (record === undefined || !nodes.fits(request, record)) continue;

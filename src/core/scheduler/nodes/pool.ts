@@ -1,6 +1,6 @@
 import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import { isShareRequest, SHARE_PLACE } from "../../model/job/energy.ts";
+import { isShareRequest, SHARE_RESOURCE } from "../../model/job/energy.ts";
 import { NO_RESOURCES, type Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "./node-record.ts";
 import type { FilterChain } from "../filters/chain.ts";
@@ -13,21 +13,21 @@ import type { PlannerWork } from "../planner-work.ts";
 import type { Request, RequestClass } from "../request.ts";
 import { WaitingLanes } from "../queue/waiting-lanes.ts";
 
-/** With more freed nodes than this, a class of graphs is tried by the planner only. */
+/** With more freed nodes than this, only the planner tries a class with a graph request. */
 const TRIED_NODES_MAX = 32;
 
 export interface PoolTerms {
   readonly key: string;
   /** Of one of its classes. */
   readonly request: Request;
-  /** It holds all nodes of a place, for classes that ask for different ones of them. */
+  /** It contains all nodes of a place, for classes with different requests. */
   readonly isShared: boolean;
 }
 
 /** The nodes of a pool that are in one cluster. */
 interface ClusterNodes {
   readonly levels: NodeLevels;
-  /** The best of them, as long as none of them changes, comes or leaves. */
+  /** The best of them; valid until one of them changes, joins or leaves. */
   best: { readonly record: NodeRecord | undefined } | undefined;
 }
 
@@ -41,14 +41,14 @@ export class Pool {
   readonly isShared: boolean;
   classes = 0;
   readonly nodes: NodeLevels;
-  /** Classes that look at no more nodes than their candidates and those that were freed. */
+  /** Classes that search only their candidates and the freed nodes. */
   readonly narrowed: OrderedTree<RequestClass>;
   readonly freed: FreedNodes;
   readonly waiting: WaitingLanes;
-  /** Of pools for shares of energy: nodes with power that work at none. */
+  /** For pools of energy shares: nodes with power and without a share. */
   readonly freeEdges = new FreeEdges();
   readonly #isOfShares: boolean;
-  /** How many narrowed classes fit on none of the freed nodes. */
+  /** The number of narrowed classes that fit on none of the freed nodes. */
   #tried = 0;
   /** Made when a class first chooses between clusters. */
   #byCluster: Map<ClusterId, ClusterNodes> | undefined = undefined;
@@ -56,7 +56,7 @@ export class Pool {
 
   readonly #filters: FilterChain;
   readonly #work: PlannerWork;
-  /** The resources by which requests and free capacity are compared before anything else. */
+  /** The resources by which requests and free capacity are compared first. */
   readonly #dimensions: readonly string[];
 
   constructor(
@@ -79,7 +79,7 @@ export class Pool {
     this.waiting = new WaitingLanes(({ amounts }) => amounts, work);
   }
 
-  /** Whether a node that takes tasks belongs here. */
+  /** Whether a ready node belongs to this pool. */
   allows(record: NodeRecord): boolean {
     if (!this.isShared) return this.#filters.belongsToPool(this.asked, record);
     return this.#filters.placesOf(record.node).includes(this.#filters.placeOf(this.asked));
@@ -94,12 +94,12 @@ export class Pool {
     return this.#dimensions.map((name) => resources[name] ?? 0);
   }
 
-  /** Adds the node, or moves it to where its free cpu belongs. */
+  /** Adds the node, or moves it to the level of its free cpu. */
   put(record: NodeRecord): void {
     this.nodes.put(record);
     this.freed.shrunk(record, false);
     if (this.#isOfShares) {
-      if ((record.free[SHARE_PLACE] ?? 0) > 0) this.freeEdges.put(record);
+      if ((record.free[SHARE_RESOURCE] ?? 0) > 0) this.freeEdges.put(record);
       else this.freeEdges.delete(record);
     }
     if (this.#byCluster !== undefined) this.#putInCluster(this.#byCluster, record);
@@ -125,8 +125,8 @@ export class Pool {
   }
 
   /**
-   * Of each cluster the best node with room. A placement changes one cluster, and only there is
-   * searched again, unless classes share the pool. For requests of graphs only: all classes of such a
+   * The best node with free capacity of each cluster. A placement changes one cluster, so only that one
+   * is searched again, unless classes share the pool. Only for graph requests: all classes of such a
    * pool request the same.
    */
   *bestOfClusters(
@@ -163,7 +163,7 @@ export class Pool {
     request.candidates = undefined;
   }
 
-  /** The node got free capacity; returns whether a narrowed class may want to hear of it. */
+  /** The node got free capacity; returns whether a narrowed class may use it. */
   gained(record: NodeRecord): boolean {
     if (this.narrowed.size === 0) return false;
     this.freed.add(record);
@@ -172,7 +172,7 @@ export class Pool {
   }
 
   /** None of the freed nodes can take a task of this narrowed class. */
-  triedInVain(request: RequestClass): void {
+  triedWithoutFit(request: RequestClass): void {
     this.freed.tighten();
     if (request.triedAt === this.freed.stamp) return;
     request.triedAt = this.freed.stamp;
@@ -180,15 +180,15 @@ export class Pool {
   }
 
   /**
-   * Whether a task of this narrowed class may fit on a freed node. What is asked of graphs cannot be
-   * compared by amounts: it is tried here, so that the search for a lane passes over it once.
+   * Whether a task of this narrowed class may fit on a freed node. Graph requests cannot be compared by
+   * amounts: they are tried here, so that the search for a lane skips a misfit once.
    */
   mayFit(request: RequestClass): boolean {
     if (request.triedAt === this.freed.stamp) return false;
     if (request.request === undefined || this.freed.size > TRIED_NODES_MAX) return true;
     if (request.clustersMayHelp || (request.candidates?.size ?? 1) > 0) return true;
     for (const record of this.freed.nodes) if (this.nodes.fits(request, record)) return true;
-    this.triedInVain(request);
+    this.triedWithoutFit(request);
     return false;
   }
 

@@ -6,7 +6,8 @@ import type { Task } from "../../model/job/task.ts";
 import { join, submit, whereTo } from "../testing/worlds.ts";
 import { FillSteps, type StepPlace, stepOf } from "./fill-steps.ts";
 
-// Workers of rik: an instance that requests nothing takes a ten-thousandth of a processor's instances.
+// Workers of rik: an instance without a request takes a ten-thousandth of the instances of one
+// processor.
 const INSTANCES_PER_CPU = 10_000;
 const worker = (cpus: number) => ({ cpu: cpus * 1_000, instances: cpus * INSTANCES_PER_CPU });
 const INSTANCE = { cpu: 0, instances: 1 };
@@ -40,7 +41,7 @@ const countsOf = (world: World): number[] =>
 const rangeOf = (counts: readonly number[]): number => Math.max(...counts) - Math.min(...counts);
 
 describe("spread", () => {
-  test("1,000 equal workers get as many instances each, from the first on", () => {
+  test("1,000 equal workers get equal numbers of instances, from the first on", () => {
     const world = aFleet(equal(1_000));
     place(world, 1_000);
     expect(new Set(countsOf(world))).toEqual(new Set([1]));
@@ -48,7 +49,7 @@ describe("spread", () => {
     expect(new Set(countsOf(world))).toEqual(new Set([10]));
   });
 
-  test("equal nodes differ by one task at most, whatever a task takes of them", () => {
+  test("equal nodes differ by one task at most, whatever a task takes", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 4 * limits.candidatesPerPlacementMax }),
@@ -80,7 +81,7 @@ describe("spread", () => {
           tasks: tasks.size,
           size: (node.capacity["cpu"] ?? 0) / 1_000,
         }));
-        // None has more than another would have with one more, but for the width of a step.
+        // No node has more than another would have with one more task, up to the width of a step.
         const most = Math.max(...nodes.map(({ tasks, size }) => tasks / size));
         const least = Math.min(...nodes.map(({ tasks, size }) => (tasks + 1) / size));
         expect(most).toBeLessThanOrEqual(least * 1.1);
@@ -89,14 +90,14 @@ describe("spread", () => {
     );
   });
 
-  test("what makes no node fuller goes where the fewest tasks are", () => {
+  test("tasks that make no node fuller go to the node with the fewest tasks", () => {
     const world = aFleet(equal(100));
     place(world, 100, { cpu: 2 });
     place(world, 1_000);
     expect(new Set(countsOf(world))).toEqual(new Set([11]));
   });
 
-  test("nodes that lost many tasks are filled up first", () => {
+  test("nodes that lost many tasks are filled first", () => {
     const world = aFleet(equal(200));
     const placed = place(world, 2_000);
     for (const task of placed.filter((one) => whereTo(one) < nameOf(20))) {
@@ -112,7 +113,7 @@ describe("spread", () => {
     const looks = [200, 2_000].map((nodes) => {
       const cpus = Array.from({ length: nodes }, (_, at) => [1, 4, 16, 64][at % 4] ?? 1);
       const world = aFleet(cpus);
-      place(world, nodes, { cpu: 0.7 }); // of the small ones nothing fits any more
+      place(world, nodes, { cpu: 0.7 }); // nothing more fits on the small ones
       const before = world.state.fleet.work.nodesLookedAt;
       place(world, 100, { cpu: 0.7 });
       return (world.state.fleet.work.nodesLookedAt - before) / 100;
@@ -120,7 +121,7 @@ describe("spread", () => {
     for (const each of looks) expect(each).toBeLessThan(4 * limits.candidatesPerPlacementMax);
   });
 
-  test("a node that fits is found behind any number that do not", () => {
+  test("a node that fits is found among any number that do not", () => {
     const world = aFleet([]);
     for (let at = 0; at < 300; at++) join(world, nameOf(at), { cpu: 64_000, memory: 1 });
     join(world, "large", { cpu: 64_000, memory: 8 });
@@ -131,7 +132,7 @@ describe("spread", () => {
 });
 
 describe("steps", () => {
-  test("are in the order of shares, and tell few tasks apart however small they are", () => {
+  test("are in the order of shares, and distinguish small numbers of tasks of any size", () => {
     const share = fc.double({ min: 0, max: 2, noNaN: true });
     fc.assert(
       fc.property(share, share, (a, b) => {
@@ -144,7 +145,7 @@ describe("steps", () => {
     }
   });
 
-  test("hold what was added and not removed, in order of steps and then of their coming", () => {
+  test("hold what was added and not removed, by step and then by order of arrival", () => {
     const places = [...aFleet(equal(12)).state.nodes.values()].map((record): StepPlace => ({
       record,
       step: 0,

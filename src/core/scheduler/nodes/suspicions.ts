@@ -7,11 +7,11 @@ import type { NodeRecord } from "./node-record.ts";
 
 /** When a node is quarantined, and for how long at first. */
 export interface QuarantineTerms {
-  /** Different jobs that fail at once, one after the other; 0: no node is ever quarantined. */
+  /** The number of different jobs that fail at once, in a row; 0: no node is ever quarantined. */
   readonly jobs: number;
-  /** A task that fails sooner after its start fails at once. */
+  /** A task that fails within this time after its start fails at once. */
   readonly quickMs: number;
-  /** Until a quarantined node gets one task; doubling when that fails, too. */
+  /** The time until a quarantined node gets one task; doubles each time that task fails, too. */
   readonly firstMs: number;
 }
 
@@ -32,7 +32,7 @@ interface Streak {
 }
 
 interface SuspectJob {
-  /** Where it failed at once; undefined: on several nodes. */
+  /** The node on which it failed at once; undefined: several. */
   node: NodeId | undefined;
   hasWorked: boolean;
 }
@@ -43,18 +43,18 @@ interface Worked {
 }
 
 /**
- * Evidence against nodes: jobs that failed there as soon as they started, one after the other.
- * Follows State.apply; not stored: a restarted server collects it again. Bounded in nodes and jobs.
+ * Evidence against nodes: jobs that failed there right after their start, one after the other. Follows
+ * State.apply; not stored: a restarted server collects it again. Bounded in nodes and jobs.
  */
 export class Suspicions {
-  /** Of nodes where nothing has worked since. */
+  /** Of nodes on which no task has worked since. */
   readonly #streaks = new Map<NodeId, Streak>();
-  /** Jobs that failed at once somewhere, the latest last. */
+  /** Jobs that failed at once on some node, the latest last. */
   readonly #jobs = new Map<JobId, SuspectJob>();
-  /** By cluster: where something worked last, and where it did before that on another node. */
+  /** By cluster: the node on which a task worked last, and the last one on another node. */
   readonly #worked = new Map<ClusterId, { latest: Worked; other: Worked | undefined }>();
   readonly #toJudge = new Set<NodeId>();
-  /** By cluster: nodes with enough failures that were judged before anything worked elsewhere. */
+  /** By cluster: nodes with enough failures that were checked before a task worked on another node. */
   readonly #unproven = new MultiMap<ClusterId, NodeId>();
   readonly terms: QuarantineTerms;
   readonly #quarantined = new Set<NodeRecord>();
@@ -78,7 +78,7 @@ export class Suspicions {
     this.#ended(node, jobId, this.verdictOn(after, attempt) ?? "nothing", atMs);
   }
 
-  /** What became of an attempt, from the task's row after it; undefined: it goes on, or is not known. */
+  /** The outcome of an attempt, from the task's row after it; undefined: it continues, or is unknown. */
   verdictOn({ state, past, attempt: latest }: Task, attempt: number): EndVerdict | undefined {
     const { quickMs } = this.terms;
     if (latest === attempt && state.kind === "succeeded") return "worked";
@@ -104,7 +104,7 @@ export class Suspicions {
     return this.#quarantined;
   }
 
-  /** A node of which there is something new to judge; it is judged once. */
+  /** A node with new evidence; returns each once. */
   next(): NodeId | undefined {
     for (const id of this.#toJudge) {
       this.#toJudge.delete(id);
@@ -114,10 +114,9 @@ export class Suspicions {
   }
 
   /**
-   * Different jobs that are evidence against the node. A job is evidence against a node when it failed at once
-   * there, nothing has worked there since, and it worked elsewhere or failed nowhere else: one that
-   * fails everywhere has itself to blame. And without anything that worked on another node of the
-   * cluster meanwhile, it may be all of them that are bad.
+   * The different jobs that are evidence against the node. A job is evidence when it failed at once there, no task has worked there since,
+   * and the job worked elsewhere or failed nowhere else: a job that fails everywhere is itself at fault. And while no task has worked on
+   * another node of the cluster, all nodes may be bad.
    */
   evidence({ id, cluster }: Node, nowMs: number): readonly JobId[] {
     const streak = this.#streaks.get(id);
@@ -127,17 +126,17 @@ export class Suspicions {
     if (elsewhere === undefined || elsewhere.turn < streak.sinceTurn) return [];
     const sinceMs = nowMs - limits.quarantineWindowMs;
     return [...streak.jobs]
-      .filter(([job, atMs]) => atMs >= sinceMs && this.#speaksAgainst(job, id))
+      .filter(([job, atMs]) => atMs >= sinceMs && this.#isEvidenceAgainst(job, id))
       .map(([job]) => job);
   }
 
-  /** Whether its failures are evidence against the node. */
-  #speaksAgainst(job: JobId, node: NodeId): boolean {
+  /** Whether the job's failures are evidence against the node. */
+  #isEvidenceAgainst(job: JobId, node: NodeId): boolean {
     const suspect = this.#jobs.get(job);
     return suspect === undefined || suspect.hasWorked || suspect.node === node;
   }
 
-  /** Whether the job's failures have only itself to blame, as far as is known. */
+  /** Whether, as far as is known, the job itself is the cause of its failures. */
   isPoison(job: JobId): boolean {
     const suspect = this.#jobs.get(job);
     return suspect !== undefined && suspect.node === undefined && !suspect.hasWorked;
@@ -168,7 +167,7 @@ export class Suspicions {
     const before = this.#worked.get(cluster);
     const other = before?.latest.node === id ? before.other : before?.latest;
     this.#worked.set(cluster, { latest, other });
-    // Once for each failure: it is the jobs, or there is enough against the node by now.
+    // Once for each failure: the jobs are at fault, or the evidence against the node is enough by now.
     for (const node of this.#unproven.get(cluster)) {
       this.#unproven.delete(cluster, node);
       if (node !== id) this.#toJudge.add(node);
@@ -176,7 +175,7 @@ export class Suspicions {
   }
 }
 
-/** Of very many the oldest is forgotten. */
+/** Beyond the limit it drops the oldest. */
 function putLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   map.set(key, value);
@@ -204,7 +203,7 @@ function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {
       return tookMs < quickMs ? "failed-at-once" : "worked";
     }
     case "time-limit":
-    case "out-of-memory": // it asked for too little, wherever it runs
+    case "out-of-memory": // it requested too little, on any node
       return "worked";
     case "node-fault":
     case "vanished":

@@ -13,15 +13,18 @@ export interface NodeShare {
   readonly wattSeconds: number;
 }
 
-/** What is to be split, and into how many shares at most. */
-export interface SharesAsked {
+/** The energy to split, and the maximum number of shares. */
+export interface EnergyToSplit {
   readonly energy: number;
   readonly terms: Omit<EnergyTerms, "wattSeconds">;
   readonly sharesMax: number;
 }
 
-/** What is not placed of a job, for its group as it is now. */
-export function sharesAsked({ job, progress }: QueuedJobRecord, group: GroupRecord): SharesAsked {
+/** The energy of a job that is not placed, with the present terms of its group. */
+export function energyToSplit(
+  { job, progress }: QueuedJobRecord,
+  group: GroupRecord,
+): EnergyToSplit {
   const { energy: terms } = job.spec;
   const { runningTasksMax = Number.POSITIVE_INFINITY } = group.group;
   return {
@@ -42,9 +45,9 @@ interface FreeEdge extends PowerEdge {
   readonly record: NodeRecord;
 }
 
-/** More edges of one kind than this can get no share: each gets at least the least share, or all that it may take. */
+/** An upper bound for the shares on edges of one kind: each share is at least the least share, or all that the edge may take. */
 export function sharesOfOneKind(
-  { energy, terms, sharesMax }: SharesAsked,
+  { energy, terms, sharesMax }: EnergyToSplit,
   greatestShare = energy,
 ): number {
   const least = Math.max(1, Math.min(terms.leastShare, terms.greatestShare, energy, greatestShare));
@@ -52,12 +55,12 @@ export function sharesOfOneKind(
 }
 
 /**
- * Shares for nodes of the class that are free now; none: it waits until one is free. Only those are looked at that work at
- * nothing, and of those that are alike no more than could get a share.
+ * Shares for free nodes of the class; empty: the job waits until one is free. Looks only at nodes without a share, and of equal nodes at no
+ * more than could get a share.
  */
 export function chooseShares(
   request: RequestClass,
-  asked: SharesAsked,
+  asked: EnergyToSplit,
   nowMs: number,
 ): NodeShare[] {
   const { energy, terms, sharesMax } = asked;
@@ -76,7 +79,7 @@ export function chooseShares(
     }
   }
   const shares = splitEnergy(energy, terms, free, { nowMs, sharesMax });
-  // From now on it costs nothing until a node gets free, or power.
+  // Until a node or its power becomes free, further searches cost nothing.
   if (shares.length === 0) pool.narrow(request, new Set());
   return shares.map(({ edge, wattSeconds }) => ({ node: edge.record, wattSeconds }));
 }

@@ -2,14 +2,17 @@ import type { Power } from "../../model/node/power.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
 
 /**
- * Nodes that have power and work at no share, those of the same power together: of a thousand that are alike a split needs to
- * look at no more than it makes shares. One that expects changes is alike to none.
+ * Nodes with power and without a share, grouped by equal power: of a thousand equal nodes a split looks at no more than it makes shares. A
+ * node with expected changes is in a group of its own.
  */
 export class FreeEdges {
   readonly #byKind = new Map<string, Set<NodeRecord>>();
   readonly #kindOf = new Map<NodeRecord, string>();
 
-  /** One that stays of its kind keeps its place: the one that was free first is taken first. */
+  /**
+   * A node whose kind does not change keeps its position: the node that was free first is used
+   * first.
+   */
   put(record: NodeRecord): void {
     const { id, power } = record.node;
     const kind = power === undefined || power.watts === 0 ? undefined : kindOf(id, power);
@@ -31,7 +34,7 @@ export class FreeEdges {
     if (alike?.size === 0) this.#byKind.delete(kind);
   }
 
-  /** All of one kind, kind by kind. */
+  /** The nodes of one kind, kind by kind. */
   kinds(): Iterable<ReadonlySet<NodeRecord>> {
     return this.#byKind.values();
   }

@@ -71,7 +71,7 @@ const mostsOf = (
 const leastFor = (energy: EnergyTerms, edges: readonly PowerEdge[]): number =>
   Math.min(energy.leastShare, energy.wattSeconds, Math.max(0, ...mostsOf(energy, edges)));
 
-/** Why these are no split of the energy; undefined: they are. */
+/** Why the shares are not a valid split of the energy; undefined: they are. */
 function wrongIn(
   energy: EnergyTerms,
   edges: readonly PowerEdge[],
@@ -95,7 +95,7 @@ function wrongIn(
 }
 
 describe("energy is split", () => {
-  test("into shares that add up, whatever is asked and whoever is free", () => {
+  test("into shares that add up, for any terms and any free edges", () => {
     fc.assert(
       fc.property(anAsk, ([energy, edges, sharesMax]) => {
         const shares = splitNow(energy, edges, sharesMax);
@@ -106,7 +106,7 @@ describe("energy is split", () => {
     );
   });
 
-  test("all of it where the edges may take all of it, and no crumbs are left otherwise", () => {
+  test("completely where the edges may take all of it, and otherwise without a remainder below the least share", () => {
     fc.assert(
       fc.property(fc.tuple(terms(3_000), fc.array(anEdge, { maxLength: 8 })), ([energy, edges]) => {
         const shares = splitNow(energy, edges);
@@ -120,7 +120,7 @@ describe("energy is split", () => {
         const left = wattSeconds - Number(sumOf(shares));
         const lastsForever = endOf(shares) === Number.POSITIVE_INFINITY;
         if (total >= wattSeconds && !lastsForever && energy.split !== "spread") {
-          // Edges that lose their power for good may be able to do less than all of it.
+          // Edges that lose their power for good may not be able to use all of it.
           const can = mosts.length > 0 && edges.every((edge) => edge.changes === undefined);
           if (can) expect(left).toBe(0);
         }
@@ -132,7 +132,7 @@ describe("energy is split", () => {
   });
 });
 
-test("of edges that are alike no more need to be looked at than could get a share", () => {
+test("of equal edges, no more need to be looked at than could get a share", () => {
   const kinds = fc.array(fc.tuple(anEdge, fc.integer({ min: 1, max: 12 })), { maxLength: 4 });
   fc.assert(
     fc.property(terms(300), kinds, fc.integer({ min: 1, max: 10 }), (energy, some, sharesMax) => {
@@ -154,7 +154,7 @@ test("of edges that are alike no more need to be looked at than could get a shar
         sharesMax,
       );
       expect(few.length > 0).toBe(all.length > 0);
-      // A round of what is too large for them is bounded by who may take most, not by an end.
+      // In a round that the edges cannot complete, their limits decide, not the end.
       if (sumOf(all) < BigInt(energy.wattSeconds)) return;
       expect(sumOf(few)).toBe(sumOf(all));
       expect(endOf(few)).toBe(endOf(all));
@@ -164,7 +164,7 @@ test("of edges that are alike no more need to be looked at than could get a shar
 });
 
 describe("earliest", () => {
-  /** All on one edge, for each that may take it; equal parts on all that have power, where that is allowed. */
+  /** All energy on one edge, for each edge that may take it; and equal parts on all edges with power, where that is allowed. */
   function* naive(
     energy: EnergyTerms,
     edges: readonly PowerEdge[],
@@ -201,7 +201,7 @@ describe("earliest", () => {
     expect(compared).toBeGreaterThan(1_000);
   });
 
-  /** Every way to give so much to the edges. */
+  /** Every way to divide so much energy over the edges. */
   function* allSplits(
     energy: number,
     edges: readonly PowerEdge[],
@@ -218,7 +218,7 @@ describe("earliest", () => {
     }
   }
 
-  test("of all splits there are none ends earlier", () => {
+  test("ends no later than any other split", () => {
     fc.assert(
       fc.property(
         fc.tuple(terms(9, ["earliest"]), fc.array(anEdge, { minLength: 1, maxLength: 4 })),
@@ -237,7 +237,7 @@ describe("earliest", () => {
     );
   });
 
-  test("a weak edge is left out where it would be the last", () => {
+  test("a weak edge is left out where it would end last", () => {
     const edges = [{ watts: 37 }, { watts: 1 }];
     const shares = splitNow(
       { wattSeconds: 370, leastShare: 50, greatestShare: 370, split: "earliest" },
@@ -246,7 +246,7 @@ describe("earliest", () => {
     expect(shares).toEqual([{ edge: edges[0], wattSeconds: 370 }]);
   });
 
-  test("an edge that works in ticks gets all that it can do in one", () => {
+  test("an edge that works in ticks gets all that it can use in one tick", () => {
     const edges = Array.from({ length: 10 }, () => ({ watts: 18, tickMs: 60_000 }));
     const split = (wattSeconds: number): number[] =>
       splitNow(
@@ -258,7 +258,7 @@ describe("earliest", () => {
     expect(split(21_600)).toEqual(Array.from({ length: 10 }, () => 2_160));
   });
 
-  test("edges that begin at once go before those that work in ticks, where that ends first", () => {
+  test("edges that begin at once are preferred to edges with ticks, where that ends first", () => {
     const slow = { watts: 50, tickMs: 60_000 };
     const weak = { watts: 5 };
     const split = (wattSeconds: number): SplitShare<PowerEdge>[] =>
@@ -273,7 +273,7 @@ describe("earliest", () => {
     ]);
   });
 
-  test("an edge that is about to get power counts with it", () => {
+  test("power that an edge is about to get counts", () => {
     const soon = { watts: 1, changes: [{ atMs: NOW + 1_000, watts: 99 }] };
     const shares = splitNow(
       { wattSeconds: 200, leastShare: 1, greatestShare: 200, split: "earliest" },
@@ -288,7 +288,7 @@ describe("other splits", () => {
   const edges = [5, 10, 22, 37].map((own) => ({ watts: own }));
   const wattSeconds = 400;
 
-  test("fewest: on as few as the greatest share allows, those that end first", () => {
+  test("fewest: on as few edges as the greatest share allows, those that end first", () => {
     const split = "fewest";
     const one = splitNow({ wattSeconds, leastShare: 25, greatestShare: 400, split }, edges);
     expect(one).toEqual([{ edge: edges[3], wattSeconds: 400 }]);
@@ -296,7 +296,7 @@ describe("other splits", () => {
     expect(two.map(({ edge }) => edge.watts)).toEqual([37, 22]);
   });
 
-  test("spread: equal shares, on as many as the least share allows", () => {
+  test("spread: equal shares, on as many edges as the least share allows", () => {
     const split = "spread";
     const all = splitNow({ wattSeconds, leastShare: 25, greatestShare: 400, split }, edges);
     expect(all.map((share) => share.wattSeconds)).toEqual([100, 100, 100, 100]);
@@ -326,7 +326,7 @@ describe("other splits", () => {
   });
 });
 
-describe("what an edge can do until when", () => {
+describe("the energy that an edge can use until a time", () => {
   test("is exact, however large", () => {
     const edge = fc.tuple(
       fc.nat({ max: 2 ** 32 - 1 }),

@@ -2,33 +2,32 @@ import { Heap } from "../../../lib/collections/heap.ts";
 import type { EnergyTerms } from "../../model/job/energy.ts";
 import { type PowerEdge, energyUntil, firstMs, HORIZON_MS } from "./edge-energy.ts";
 
-/** What one edge is to do. */
+/** The share of one edge. */
 export interface SplitShare<E> {
   readonly edge: E;
   readonly wattSeconds: number;
 }
 
-/** An edge, and the most it can take. */
+/** An edge, and the most that it can take. */
 interface Taker<E> {
   readonly edge: E;
   readonly most: number;
 }
 
-/** What is to be split: the energy, and what holds for each share of it. */
+/** The energy to split, and the limits of its shares. */
 interface Ask extends Pick<EnergyTerms, "split"> {
   readonly energy: number;
-  /** The least share, or all of it where that is less. */
+  /** The least share, or all of the energy where that is less. */
   readonly least: number;
-  /** How many shares there may be. */
+  /** The maximum number of shares. */
   readonly sharesMax: number;
 }
 
 /**
- * Splits energy over edges that are free: docs/design/power.md. Every share is at least the least share (or all there is, or all
- * that any of them may take) and
- * at most the greatest of the job and of its edge; no edge gets two, none without power gets one. They add up to the
- * energy; or to less, where the edges may not take all of it at once: then what is left is enough for a share again, unless no split of what
- * there is would leave that.
+ * Splits energy over free edges: docs/design/power.md. Every share is at least the least share (or all of the energy, or the most that any
+ * edge may take) and at most the greatest share of the job and of its edge; no edge gets two shares, and no edge without power gets one.
+ * The shares add up to the energy, or to less where the edges may not take all of it at once: then the remainder is enough for another
+ * share, unless no split of these edges would leave that much.
  */
 export function splitEnergy<E extends PowerEdge>(
   energy: number,
@@ -45,17 +44,17 @@ export function splitEnergy<E extends PowerEdge>(
     largest = Math.max(largest, most);
     live.push({ edge, most });
   }
-  // What edges can take goes before what the job would like: it must not wait for ever.
+  // The limits of edges override the terms of the job: it must not wait for ever.
   const least = Math.min(terms.leastShare, energy, largest);
   const takers = live.filter(({ most }) => most >= least);
   if (takers.length === 0) return [];
   const count = Math.min(sharesMax, Math.max(1, Math.floor(energy / least)));
   const ask: Ask = { energy, least, split: terms.split, sharesMax: count };
   const shares = splitOver(ask, fastest(takers, count), nowMs);
-  return withoutCrumb(ask, shares);
+  return withoutSmallRemainder(ask, shares);
 }
 
-/** Of edges whose power does not change and whose ticks are alike only the strongest can be among those that end first. */
+/** Of edges with constant power and equal ticks, only the strongest can be among those that end first. */
 function fastest<E extends PowerEdge>(takers: Taker<E>[], count: number): Taker<E>[] {
   if (takers.length <= count) return takers;
   const most = takers.reduce((largest, taker) => Math.max(largest, taker.most), 0);
@@ -92,7 +91,10 @@ function splitOver<E extends PowerEdge>(
   return earliest({ ...ask, sharesMax }, takers, nowMs) ?? aRound(ask, takers, nowMs);
 }
 
-/** How many of them it takes at least; undefined: they may not take all of it at once. */
+/**
+ * The smallest number of edges that can take all energy; undefined: they may not take all of it at
+ * once.
+ */
 function countFor<E>({ energy, sharesMax }: Ask, byMost: readonly Taker<E>[]): number | undefined {
   let sum = 0;
   for (let count = 1; count <= Math.min(sharesMax, byMost.length); count++) {
@@ -102,7 +104,9 @@ function countFor<E>({ energy, sharesMax }: Ask, byMost: readonly Taker<E>[]): n
   return undefined;
 }
 
-/** All of it, so that the last share ends first; undefined: not within the horizon. */
+/**
+ * A split of all energy whose last share ends first; undefined: it does not end within the horizon.
+ */
 function earliest<E extends PowerEdge>(
   { energy, least, sharesMax }: Ask,
   takers: readonly Taker<E>[],
@@ -123,7 +127,7 @@ function earliest<E extends PowerEdge>(
   return fill(energy, least, best.falling());
 }
 
-/** As few of them as can do it, the largest first; each gets what it can, as long as the others get the least share. */
+/** Fills the largest edges first, as few as can do it; each gets what it can take, as long as the others get the least share. */
 function fill<E>(energy: number, least: number, all: readonly Amount<Taker<E>>[]): SplitShare<E>[] {
   let count = 0;
   for (let left = energy; left > 0 && count < all.length; count++) left -= all[count]?.amount ?? 0;
@@ -136,8 +140,8 @@ function fill<E>(energy: number, least: number, all: readonly Amount<Taker<E>>[]
 }
 
 /**
- * More than they may take at once: each gets what it could do until all of them had done all of it together, bounded by
- * its greatest share. The others of these shares are made when edges are free again.
+ * For more energy than the edges may take at once: each gets what it could use until all of them together had used all of it, up to its
+ * greatest share. The remaining shares are made when edges are free again.
  */
 function aRound<E extends PowerEdge>(
   ask: Ask,
@@ -173,7 +177,7 @@ function aRound<E extends PowerEdge>(
   return shares.length === 0 && first !== undefined ? [first] : shares;
 }
 
-/** Equal shares, on as many as may be: of more than that on those that end first. */
+/** Equal shares on as many edges as possible; if there are more edges, on those that end first. */
 function spread<E extends PowerEdge>(
   ask: Ask,
   takers: readonly Taker<E>[],
@@ -192,7 +196,7 @@ function spread<E extends PowerEdge>(
     });
 }
 
-/** Those that have used most when the last of them has done its part. */
+/** The edges that have used most energy when the last of them has done its part. */
 function firstToDo<E extends PowerEdge>(
   part: number,
   takers: readonly Taker<E>[],
@@ -214,8 +218,11 @@ function firstToDo<E extends PowerEdge>(
   return best.falling().map(({ item }) => item);
 }
 
-/** What is left must be enough for a share: others are smaller for it, where they can be. */
-function withoutCrumb<E>({ energy, least }: Ask, shares: SplitShare<E>[]): SplitShare<E>[] {
+/** The remainder must be enough for a share: shrinks other shares for it, where possible. */
+function withoutSmallRemainder<E>(
+  { energy, least }: Ask,
+  shares: SplitShare<E>[],
+): SplitShare<E>[] {
   const left = energy - shares.reduce((sum, { wattSeconds }) => sum + wattSeconds, 0);
   let missing = left > 0 && left < least ? least - left : 0;
   const spare = shares.reduce((sum, { wattSeconds }) => sum + wattSeconds - least, 0);
@@ -230,11 +237,11 @@ function withoutCrumb<E>({ energy, least }: Ask, shares: SplitShare<E>[]): Split
 interface Amount<T> {
   readonly item: T;
   readonly amount: number;
-  /** Of several that are as large the first that was offered comes first. */
+  /** Of equal ones, the one that was offered first comes first. */
   readonly order: number;
 }
 
-/** The largest of what it is offered, up to a number of them, and their sum. */
+/** The largest of the offered values, up to a number of them, and their sum. */
 class Largest<T> {
   readonly #max: number;
   #items = newHeap<T>();
@@ -259,7 +266,7 @@ class Largest<T> {
     this.sum += amount;
   }
 
-  /** The largest first; nothing is left. */
+  /** Largest first; empties it. */
   falling(): Amount<T>[] {
     const rising: Amount<T>[] = [];
     for (let next = this.#items.pop(); next !== undefined; next = this.#items.pop()) {

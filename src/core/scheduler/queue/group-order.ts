@@ -10,11 +10,14 @@ export interface Standing {
   /** The dominant share that its tasks hold, divided by its weight. */
   readonly share: number;
   readonly pass: number;
-  /** It runs as many tasks as it may, or is paused. */
+  /** It is at its limit of running tasks, or is paused. */
   readonly isLimited: boolean;
 }
 
-/** The group that holds the least goes first; then the one that was given the least; then by name. */
+/**
+ * The group with the smallest share goes first; then the one that was served the least; then by
+ * name.
+ */
 export function goesBefore(a: Standing, b: Standing): boolean {
   if (a.share !== b.share) return a.share < b.share;
   if (a.pass !== b.pass) return a.pass < b.pass;
@@ -64,7 +67,7 @@ export class GroupOrder {
     return this.#changesBefore + this.#changes.length;
   }
 
-  get neediest(): GroupRecord | undefined {
+  get firstGroup(): GroupRecord | undefined {
     return this.#ready.min?.group;
   }
 

@@ -21,11 +21,11 @@ export const noJobCounts = (): Record<JobStateName, number> => ({
 
 type Tally = Pick<GroupRecord, "jobs" | "tasks" | "usage">;
 
-/** A job has come from one progress to the other: its group and all groups together follow. */
+/** Updates the tallies of a group and of all groups when the progress of a job changes. */
 export function moveTallies(group: Tally, all: Tally, before: Progress, after: Progress): void {
   const { counts: now } = after;
   const { counts: then } = before;
-  // For every transition of every task: only what differs is touched.
+  // Runs on every transition of every task: updates only what differs.
   for (const name of TASK_STATES) {
     const difference = now[name] - then[name];
     if (difference === 0) continue;
@@ -45,16 +45,16 @@ export function moveTallies(group: Tally, all: Tally, before: Progress, after: P
   all.jobs[after.state]++;
 }
 
-/** A group in memory: its row, what its jobs come to, and its part of the queue. */
+/** A group in memory: its row, the tallies of its jobs, and its part of the queue. */
 export class GroupRecord {
   group: Group;
   /** Of its row; none: it was never written. */
   revision: Revision = NO_REVISION;
   readonly jobs: Record<JobStateName, number> = noJobCounts();
   readonly tasks: Record<TaskStateName, number> = noCounts();
-  /** What attempts at tasks of its jobs used. */
+  /** The usage of all attempts of its jobs. */
   readonly usage: UsageTally = noUsage();
-  /** What its tasks hold on nodes now. */
+  /** The resources that its tasks hold on nodes now. */
   readonly used: Record<string, number> = {};
   readonly lanes = new Map<string, Lane>();
   /** Lanes whose class may fit somewhere, in their order; the others are parked in their pools. */
@@ -63,7 +63,9 @@ export class GroupRecord {
   standing: Standing | undefined = undefined;
   listed: Standing | undefined = undefined;
   isTouched = false;
-  /** How much it was given so far, by weight: decides between groups that hold equal shares. */
+  /**
+   * How often it was served so far, divided by weight: decides between groups with equal shares.
+   */
   pass = 0;
 
   constructor(group: Group) {

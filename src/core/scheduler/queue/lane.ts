@@ -19,14 +19,14 @@ export const laneGoesFirst = (a: LaneEntry, b: LaneEntry): boolean =>
   a.priority > b.priority || (a.priority === b.priority && a.jobId < b.jobId);
 
 /**
- * Jobs of one group and priority that ask for the same thing, oldest first. Jobs stay until they
- * have nothing more to place; those that were cancelled, held or moved are noticed when they come first.
+ * Jobs of one group and priority with equal requests, oldest first. Jobs stay until they have
+ * nothing more to place; cancelled, held and moved jobs are dropped when they come first.
  */
 export class Lane {
   readonly group: GroupRecord;
   readonly priority: number;
   readonly request: RequestClass;
-  /** Its only place. */
+  /** Its only entry. */
   entry: LaneEntry | undefined = undefined;
   readonly #jobs: QueuedJobTable;
   // New jobs have the largest id, so they need no heap; jobs with a task to place again do. Only

@@ -23,7 +23,7 @@ import { spread } from "../scorers/spread.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
 import { runs } from "../../../testing/runs.ts";
 
-/** What each group was given, by the rule alone: docs/design/queue-order.md. */
+/** How much each group was served, by the definition alone: docs/design/queue-order.md. */
 class Passes {
   readonly #byGroup = new Map<string, number>();
   #largestServed = 0;
@@ -40,7 +40,7 @@ class Passes {
   }
 }
 
-/** The groups that may run more, the one that is served next first. */
+/** The groups that may run more, in the order in which they are served. */
 function groupsInOrder({ groups, fleet }: State, passes: Passes) {
   const keyOf = ({ used, group }: { used: object; group: { weight: number } }): number =>
     dominantShare(used as never, fleet.capacity) / group.weight;
@@ -59,7 +59,7 @@ interface Expected {
   readonly nodes: readonly NodeRecord[];
 }
 
-/** The job whose task is placed next, found by looking at all groups, all jobs and all nodes. */
+/** The job whose task is placed next, found by a search of all groups, all jobs and all nodes. */
 function naiveNext(state: State, passes: Passes): Expected | undefined {
   const queued = [...allJobs(state)].filter(
     ({ lane, job }) => lane !== undefined && job.closed === undefined,
@@ -80,7 +80,7 @@ function naiveNext(state: State, passes: Passes): Expected | undefined {
   return undefined;
 }
 
-/** Of these nodes the one that "spread" takes. */
+/** The node that "spread" chooses. */
 function spreadOver(record: JobRecord, nodes: readonly NodeRecord[]): string | undefined {
   const { spec } = record.job;
   const [best] = [...nodes].sort(
@@ -262,7 +262,7 @@ function checkOrder(poolsPerPlaceMax: number): void {
           break;
         const { spec } = want.record.job;
         const { node } = next.target.node;
-        // By a request of graphs the cluster is chosen first.
+        // For a graph request the cluster is chosen first.
         const isOpen = spec.request !== undefined && spec.where.cluster === undefined;
         const nodes = want.nodes.filter((one) => !isOpen || one.node.cluster === node.cluster);
         expect(node.id).toBe(spreadOver(want.record, nodes));

@@ -40,8 +40,8 @@ function placements(world: World, max = Number.POSITIVE_INFINITY): string[] {
   });
 }
 
-describe("a group that waits in several pools", () => {
-  test("is compared by its newest rank, although other pools know an older one", () => {
+describe("a group with parked lanes in several pools", () => {
+  test("is compared by its newest rank, although other pools have an older one", () => {
     const { world, filler } = aFullWorld(2);
     wait(world, "a", "n1", 2);
     wait(world, "a", "n2", 1);
@@ -51,7 +51,7 @@ describe("a group that waits in several pools", () => {
     expect(placements(world)).toEqual(["a n1", "b n3", "a n1", "b n3", "a n2"]);
   });
 
-  test("places its lane of higher priority first, whichever pool was looked at first", () => {
+  test("places its lane of higher priority first, whichever pool is searched first", () => {
     const { world, filler } = aFullWorld(1);
     wait(world, "a", "n1", 1, 0);
     wait(world, "a", "n2", 1, 2);
@@ -63,7 +63,7 @@ describe("a group that waits in several pools", () => {
 });
 
 describe("a group that moves forward between two rounds", () => {
-  /** "b" and "c" hold one task each, "a" none; all wait on nodes that are free now. */
+  /** "b" and "c" hold one task each, "a" none; all have lanes parked on nodes that are free now. */
   function betweenRounds(): { world: World; running: Task[] } {
     const { world, filler } = aFullWorld(2);
     end(world, onNode(filler, "n4"));
@@ -82,7 +82,7 @@ describe("a group that moves forward between two rounds", () => {
     return { world, running };
   }
 
-  test("(if it does not, the others go by name)", () => {
+  test("(without such a change, the others go by name)", () => {
     expect(placements(betweenRounds().world)).toEqual(["b n2", "c n3"]);
   });
 
@@ -92,7 +92,7 @@ describe("a group that moves forward between two rounds", () => {
     expect(placements(world)).toEqual(["c n3", "b n2"]);
   });
 
-  test("by a task that ended where nobody waits is served first", () => {
+  test("by a task that ended in a pool without parked lanes is served first", () => {
     const { world, running } = betweenRounds();
     end(world, running.slice(1));
     expect(placements(world)).toEqual(["c n3", "b n2"]);
@@ -132,11 +132,14 @@ test("a node that joins may reverse two shares, and with them the groups", () =>
   expect(placements(world)).toEqual(["b n4", "a n3"]);
 });
 
-describe("a group that comes and goes, beside three that always wait for the one slot", () => {
+describe("a group that comes and goes, beside three that always compete for the one slot", () => {
   const SLOTS = 240;
   const OTHERS = ["a", "b", "c"];
 
-  /** How often each group got the slot, when "x" could run in some turns only: those on its own node. */
+  /**
+   * How often each group got the slot, when "x" could run in some turns only: those on its own
+   * node.
+   */
   function served(canRun: (at: number) => boolean): { x: number; others: readonly number[] } {
     const world = new World();
     join(world, "all", { cpu: 1_000 });

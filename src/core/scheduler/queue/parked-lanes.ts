@@ -5,25 +5,25 @@ import { type Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import type { Pool } from "../nodes/pool.ts";
 import type { RequestClass } from "../request.ts";
 
-/** The first parked lane of a pool that may fit on a freed node, when it was looked for. */
+/** The first parked lane of a pool that may fit on a freed node, at the time of the search. */
 interface First {
   readonly pool: Pool;
   readonly entry: LaneEntry;
   readonly standing: Standing;
 }
 
-/** Two of one group may have been found before and after it was served: then it moved back. */
+/** Two of one group may be from before and after it was served: then it moved back. */
 const goesFirst = (a: First, b: First): boolean =>
   a.standing === b.standing ? laneGoesFirst(a.entry, b.entry) : goesBefore(a.standing, b.standing);
 
 /**
  * The pools with freed nodes, by their first parked lane. Placing tasks only moves groups back, so
- * the first of the pool on top is looked for again before it is used, and no other; when a group
- * may have moved forward, all are.
+ * only the first lane of the pool on top is searched again before it is used; when a group may have
+ * moved forward, all are.
  */
 export class ParkedLanes {
   readonly #order: GroupOrder;
-  /** Whether the lane stands where it belongs; otherwise it has been moved. */
+  /** Whether the lane is where it belongs; otherwise this call moves it. */
   readonly #isCurrent: (lane: Lane) => boolean;
   readonly #pools = new SmallSet<Pool>();
   #heap = new Heap(goesFirst);

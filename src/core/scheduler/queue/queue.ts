@@ -10,7 +10,7 @@ import { Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import { ParkedLanes } from "./parked-lanes.ts";
 import type { Pool } from "../nodes/pool.ts";
 import type { Request, RequestClass } from "../request.ts";
-import { isWaiting, looksAtClusters, requestKey, requestOf } from "../request.ts";
+import { isWaiting, dependsOnClusters, requestKey, requestOf } from "../request.ts";
 import type { QueuedJobRecord, QueuedJobTable } from "./queued-jobs.ts";
 
 interface WaitingTask {
@@ -31,12 +31,12 @@ function goesFirst(a: LaneEntry, b: LaneEntry): boolean {
 }
 
 /**
- * The queued tasks: one lane per group, priority and request. Follows State.apply; the
- * planner reads it without removing, and skips placed tasks by their rows.
+ * The queued tasks: one lane per group, priority and request. Follows State.apply; the planner
+ * reads it without removing, and skips placed tasks by their rows.
  *
- * Invariant: a lane has exactly one entry. It stands among its group's ready lanes, or, once its
- * request class fits nowhere, among the parked lanes of its pool, which are looked at only when a
- * node of the pool got free capacity: docs/design/queue-order.md.
+ * Invariant: a lane has exactly one entry. It is among its group's ready lanes, or, once its
+ * request class fits nowhere, among the parked lanes of its pool, which the queue searches only
+ * when a node of the pool gets free capacity: docs/design/planner.md.
  */
 export class Queue {
   readonly #classes = new Map<string, RequestClass>();
@@ -49,7 +49,7 @@ export class Queue {
   passNow = 0;
   #lastLane: Lane | undefined = undefined;
   #classNumber = 0;
-  /** Classes that clusters may help, by the one they name; under undefined those that name none. */
+  /** Classes that clusters may serve, by the cluster they name; under undefined those without one. */
   readonly #lookingForClusters = new MultiMap<string | undefined, RequestClass>();
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
   readonly #refused = new Heap<RefusedClass>((a, b) => a.atMs < b.atMs);
@@ -100,7 +100,7 @@ export class Queue {
     this.#place(lane);
   }
 
-  /** The job has another group or priority. */
+  /** The group or priority of the job changed. */
   move(group: GroupRecord, record: QueuedJobRecord): void {
     const { lane } = record;
     record.lane = undefined;
@@ -113,7 +113,7 @@ export class Queue {
     this.#waiting.push({ atMs, record, index });
   }
 
-  /** When the next task that waits, or whose placement was refused, may be placed again. */
+  /** The time at which the next task in backoff, or the next refused class, may be placed again. */
   nextReleaseMs(): number | undefined {
     const [waiting, refused] = [this.#waiting.peek()?.atMs, this.#refused.peek()?.atMs];
     if (waiting === undefined || refused === undefined) return waiting ?? refused;
@@ -137,7 +137,7 @@ export class Queue {
         continue;
       }
       if (record.task(index)?.state.kind !== "waiting") continue;
-      record.giveBack(index);
+      record.addReturned(index);
       this.add(group, record);
     }
   }
@@ -149,7 +149,7 @@ export class Queue {
   #laneFor(group: GroupRecord, terms: JobTerms): Lane {
     const { priority, needs, request, select, where } = terms;
     const last = this.#lastLane;
-    // Most jobs ask for what the one before them asked for, and share the objects that say so.
+    // Most jobs request the same as the job before, and share its objects.
     const isSame =
       last !== undefined &&
       last.group === group &&
@@ -195,7 +195,7 @@ export class Queue {
       parked: new Set(),
       candidates: undefined,
       triedAt: -1,
-      clustersMayHelp: looksAtClusters(asked),
+      clustersMayHelp: dependsOnClusters(asked),
       retryAtMs: undefined,
       isExternal: false,
     };
@@ -213,7 +213,7 @@ export class Queue {
     return one !== undefined && other !== undefined && goesBefore(one, other) ? parked : ready;
   }
 
-  /** The lane that would be placed first if the node were empty: of those that are parked. */
+  /** The parked lane that would be placed first if the node were empty. */
   firstFor(record: NodeRecord): Lane | undefined {
     const { capacity } = record.node;
     const mayFit = (request: RequestClass): boolean =>
@@ -227,23 +227,23 @@ export class Queue {
     return best?.lane;
   }
 
-  /** The first ready lane of the neediest group. */
+  /** The first ready lane of the group that goes first. */
   #firstReady(): Lane | undefined {
     for (;;) {
       this.order.refresh();
-      const lane = this.order.neediest?.ready.min?.lane;
+      const lane = this.order.firstGroup?.ready.min?.lane;
       if (lane === undefined || this.#isCurrent(lane)) return lane;
     }
   }
 
-  /** Whether the lane stands where its first job belongs. Otherwise it is moved, or dropped. */
+  /** Whether the lane is where its first job belongs. Otherwise this moves or drops it. */
   #isCurrent(lane: Lane): boolean {
     const { entry } = lane;
     this.#place(lane);
     return lane.entry === entry;
   }
 
-  /** Gives the lane its place by its first job; drops a lane without one. */
+  /** Gives the lane its entry by its first job; drops a lane without one. */
   #place(lane: Lane): void {
     const first = lane.peek();
     if (first === undefined) this.drop(lane);
@@ -289,13 +289,13 @@ export class Queue {
   park(lane: Lane): void {
     const { request, entry } = lane;
     request.clustersMayHelp = false;
-    request.pool.triedInVain(request);
+    request.pool.triedWithoutFit(request);
     if (entry?.isParked === false) this.#put(lane, entry.jobId, true);
   }
 
   /**
-   * The judge rejected a placement of the lane. Its class waits as if it fitted nowhere: until a node
-   * gets free capacity, a cluster changes, or this time has come.
+   * `verify` rejected a placement of the lane. Its class waits as if it fitted nowhere: until a
+   * node gets free capacity, a cluster changes, or `retryAtMs`.
    */
   refused(lane: Lane, retryAtMs: number): void {
     const { request } = lane;
@@ -314,7 +314,7 @@ export class Queue {
       const { request } = next;
       request.retryAtMs = undefined;
       if (this.#classes.get(request.key) !== request) continue;
-      request.clustersMayHelp = looksAtClusters(request);
+      request.clustersMayHelp = dependsOnClusters(request);
       this.#widen(request);
     }
   }
@@ -351,7 +351,7 @@ export class Queue {
     }
   }
 
-  /** Any node may fit again, so that its lanes are ready. */
+  /** Any node may fit again, so its lanes are ready. */
   #widen(request: RequestClass): void {
     request.pool.widen(request);
     for (const lane of request.parked) {
@@ -360,7 +360,7 @@ export class Queue {
     }
   }
 
-  /** Runs something with a class in which nobody waits: to try what would happen. */
+  /** Runs `run` with a class that has no lanes: for dry runs. */
   withClass<T>(asked: Request, run: (request: RequestClass) => T): T {
     const made = this.#newClass(requestKey(asked), requestOf(asked));
     try {
@@ -371,7 +371,7 @@ export class Queue {
     }
   }
 
-  /** The cluster was added, or its contents or state changed: lanes that waited for it search again. */
+  /** The cluster was added, or its contents or state changed: lanes that wait for it search again. */
   clustersChanged(cluster: ClusterId): void {
     for (const named of [cluster, undefined]) {
       for (const request of this.#lookingForClusters.get(named)) {
@@ -381,7 +381,7 @@ export class Queue {
     }
   }
 
-  /** Forgets a lane that has nothing more to place, and its class with the last lane. */
+  /** Removes a lane that has nothing more to place, and its class with the last lane. */
   drop(lane: Lane): void {
     const { request, group } = lane;
     this.#takeOut(lane);

@@ -5,25 +5,28 @@ import type { Task } from "../../model/job/task.ts";
 import type { Progress } from "../../model/progress.ts";
 import type { Lane } from "./lane.ts";
 
-/** A job as the planner sees it: `JobRecord` of the state. */
+/** A job as the planner sees it; `JobRecord` implements it. */
 export interface QueuedJobRecord {
   readonly job: Job;
   readonly progress: Progress;
   /** The lane of the queue that holds it. */
   lane: Lane | undefined;
-  /** It is not placed before a time: it is to begin then, or of its energy a share failed. */
+  /**
+   * It is not placed before a time: its start time, or the end of the backoff after a failed share
+   * of its energy.
+   */
   isBackingOff: boolean;
   readonly ranges: IndexRanges;
   task(index: number): Task | undefined;
-  /** The next index to place, or undefined when nothing is left. Does not take it. */
+  /** The next index to place, or undefined when none is left. Does not remove it. */
   nextIndex(): number | undefined;
   /** An index whose backoff is over goes before those never placed. */
-  giveBack(index: number): void;
+  addReturned(index: number): void;
 }
 
-/** All jobs as the planner sees them: `JobTable` of the state. */
+/** All jobs as the planner sees them; `JobTable` implements it. */
 export interface QueuedJobTable {
-  /** To look at, not to change. */
+  /** For reading only. */
   get(id: JobId): { readonly job: Job } | undefined;
   /** To place a task of it; undefined: it has ended. */
   openWaiting(id: JobId): QueuedJobRecord | undefined;

@@ -6,14 +6,14 @@ import type { PlannerWork } from "../planner-work.ts";
 import type { Pool } from "../nodes/pool.ts";
 import type { RequestClass } from "../request.ts";
 
-/** What the freed nodes of the pool can do for a class. */
+/** What the freed nodes of the pool offer to a class. */
 type Freed = Pick<Pool, "mayFit" | "mayHelp">;
 
 /** The parked lanes of one group in one pool. */
 interface WaitingGroup {
   readonly group: GroupRecord;
   readonly lanes: OrderedTree<LaneEntry>;
-  /** As it stands in the tree; undefined: it is not there. */
+  /** As sorted in the tree; undefined: it is not in the tree. */
   standing: Standing | undefined;
 }
 
@@ -28,7 +28,7 @@ export class WaitingLanes {
   readonly #groups = new Map<GroupRecord, WaitingGroup>();
   /** Groups that are not at their limit. */
   readonly #tree: OrderedTree<WaitingGroup>;
-  /** Groups that came since the last search. */
+  /** Groups that were added since the last search. */
   readonly #unsorted = new Set<WaitingGroup>();
   #changesSeen = 0;
 
@@ -64,7 +64,7 @@ export class WaitingLanes {
     this.#unsorted.delete(waiting);
   }
 
-  /** The lane has another first job. It requests the same, so its group stays where it is. */
+  /** The first job of the lane changed. It requests the same, so its group keeps its position. */
   replace(before: LaneEntry, after: LaneEntry): void {
     const lanes = this.#groups.get(before.lane.group)?.lanes;
     lanes?.replace(before, after);
@@ -99,7 +99,7 @@ export class WaitingLanes {
     for (const { lanes } of this.#groups.values()) yield* lanes;
   }
 
-  /** What a lane requests is part of what its group does in the tree. */
+  /** A change of a lane changes the summary of its group in the tree. */
   #change(waiting: WaitingGroup, change: (waiting: WaitingGroup) => void): void {
     if (waiting.standing === undefined) {
       change(waiting);
@@ -132,7 +132,7 @@ export class WaitingLanes {
     const ranked = standing?.isLimited === true ? undefined : standing;
     if (waiting.standing === ranked) return;
     if (waiting.standing !== undefined && ranked !== undefined && this.#tree.size === 1) {
-      waiting.standing = ranked; // the only one has no rank among others
+      waiting.standing = ranked; // the only group needs no rank
       return;
     }
     if (waiting.standing !== undefined) this.#tree.remove(waiting);

@@ -2,8 +2,8 @@ import type { Scorer } from "./scorer.ts";
 import { shareAfter } from "./share-after.ts";
 
 /**
- * The emptiest node first: load is even, and a lost node costs little. Tasks that make no node fuller, as they take little of
- * what another task takes much of, go where the fewest are.
+ * Prefers the emptiest node: load is even, and a lost node costs little. A task that makes no node fuller, because another resource is the
+ * scarce one, goes to the node with the fewest tasks.
  */
 export const spread: Scorer = {
   name: "spread",

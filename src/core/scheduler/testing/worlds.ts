@@ -15,7 +15,7 @@ export function join(world: World, name: string, capacity: Resources, cluster = 
   world.do({ kind: "connect-node", ...aHello(name, { capacity, session, cluster }) });
 }
 
-/** A cluster that pulls, of nodes with cores. */
+/** A pull cluster of nodes with cores. */
 export function register(world: World, name: string, nodes = 2, cores = 4): void {
   const graph = parseGraph(
     documentOf({
@@ -40,7 +40,7 @@ export const submit = (world: World, input: Partial<JobSpecInput>): void =>
     nowMs: world.nowMs,
   });
 
-/** So many cores of one node. */
+/** A request for so many cores of one node. */
 export const cores = (count: number): ResourceChoice => [[want(1, "node", [want(count, "core")])]];
 
 export const whereTo = ({ state }: Task): string => {

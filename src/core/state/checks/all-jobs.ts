@@ -11,7 +11,7 @@ export function* allJobs(state: State): Generator<JobRecord> {
   }
 }
 
-/** A job and its rows, as they were at one moment. */
+/** A job and its rows at one moment. */
 export type SeenJob = Pick<
   JobRecord,
   "job" | "progress" | "lane" | "isBackingOff" | "revision" | "rowRevision"
@@ -21,7 +21,7 @@ export type SeenJob = Pick<
   readonly revisions: readonly Revision[];
 };
 
-/** Every job is read once: one that is folded costs its whole text each time. */
+/** Reads every job once: each read of a folded job decodes its whole text. */
 export const readJobs = (state: State): SeenJob[] =>
   Array.from(allJobs(state), (record) => {
     const { job, progress, lane, isBackingOff, revision, rowRevision } = record;

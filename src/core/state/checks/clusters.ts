@@ -1,13 +1,13 @@
 import { toJgf } from "../../graph/jgf.ts";
 import { toSubsystemJgf } from "../../graph/subsystems/subsystem.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import { isSchedulable, isTaking } from "../../model/node/node.ts";
+import { isSchedulable, acceptsTasks } from "../../model/node/node.ts";
 import { addInto, dominantShare } from "../../model/resources.ts";
 import { isActive } from "../../model/job/task.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 
-/** What is counted of clusters is what their nodes and tasks come to. */
+/** The tallies of clusters equal the sums over their nodes and tasks. */
 export function checkClusters(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const tasks = new Map<string, number>();
@@ -27,9 +27,12 @@ export function checkClusters(state: State, all: readonly SeenJob[]): string[] {
     const capacity = {};
     const used = {};
     const agents = nodes.filter(({ node }) => node.clusterAgent !== undefined);
-    const isForsaken = agents.length > 0 && !agents.some(({ node }) => isTaking(node));
-    if (loads.isForsaken(id) !== isForsaken)
-      wrong.push(`cluster ${id} is ${isForsaken ? "" : "not "}forsaken by its agents`);
+    const hasOnlyUnavailableAgents =
+      agents.length > 0 && !agents.some(({ node }) => acceptsTasks(node));
+    if (loads.hasOnlyUnavailableAgents(id) !== hasOnlyUnavailableAgents)
+      wrong.push(
+        `cluster ${id} is ${hasOnlyUnavailableAgents ? "" : "not "}without an agent that accepts tasks`,
+      );
     for (const record of nodes) {
       if (isSchedulable(record.node)) addInto(capacity, record.node.capacity);
       addInto(used, record.used);
@@ -45,7 +48,7 @@ export function checkClusters(state: State, all: readonly SeenJob[]): string[] {
   return wrong;
 }
 
-/** Nothing opens a cluster that is not there. */
+/** Every credential belongs to an existing cluster. */
 export const checkCredentials = ({ credentials, clusters }: State): string[] =>
   credentials.inOrder.flatMap(({ id }) =>
     "cluster" in id && clusters.get(id.cluster) === undefined

@@ -5,7 +5,7 @@ import { TASK_STATES } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 
-/** What is counted of groups is what their jobs come to. */
+/** The tallies of groups equal the sums over their jobs. */
 export function checkGroups(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const byGroup = Map.groupBy(all, ({ job }) => job.spec.group);
@@ -38,7 +38,7 @@ export function checkGroups(state: State, all: readonly SeenJob[]): string[] {
   return wrong;
 }
 
-/** What is counted over all groups is what they come to together. */
+/** The totals equal the sums over all groups. */
 export function checkTotals({ groups, totals }: State): string[] {
   const wrong: string[] = [];
   for (const what of ["jobs", "tasks"] as const) {

@@ -19,7 +19,7 @@ export function rowsOf(all: readonly SeenJob[]): AllRows {
 export const isHeldBy = (job: Job, progress: Progress): boolean =>
   job.waitsFor !== undefined && job.closed === undefined && !isJobEnded(progress);
 
-/** Who waits for whom, and how it stands, again from the rows. */
+/** The dependencies and their progress, computed again from the rows. */
 export function checkHolds(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const rows = rowsOf(all);

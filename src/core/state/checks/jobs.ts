@@ -6,12 +6,18 @@ import { requestKey } from "../../scheduler/request.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import { energyOf, type EnergyProgress, mustGiveUp } from "../../model/energy-progress.ts";
 import { prepareQuery } from "../jobs/job-index.ts";
-import { endOf, isJobEnded, TASK_STATES, taskStateName, underWay } from "../../model/progress.ts";
+import {
+  endOf,
+  isJobEnded,
+  TASK_STATES,
+  taskStateName,
+  activeTasksOf,
+} from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import { isHeldBy } from "./holds.ts";
 
-/** What is counted of each job, and where it waits. */
+/** The tallies of each job, and its place in the queue. */
 export function checkJobs(all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   for (const { job, progress, ...record } of all) {
@@ -42,8 +48,8 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
     const isHeld = isHeldBy(job, progress);
     if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
     const isFree = progress.counts.pending > 0 && hasFreeTask(job, record.rows);
-    const isAtMost = underWay(progress) >= (job.spec.tasksAtOnce ?? Infinity);
-    const mayBePlaced = isFree && !isAtMost && !mustGiveUp(job, progress);
+    const isAtTaskLimit = activeTasksOf(progress) >= (job.spec.tasksAtOnce ?? Infinity);
+    const mayBePlaced = isFree && !isAtTaskLimit && !mustGiveUp(job, progress);
     if (mayBePlaced && lane === undefined && !isHeld && !record.isBackingOff) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
@@ -56,7 +62,7 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
   return wrong;
 }
 
-/** Whether a task that was never placed is not on hold. */
+/** Whether the job has a task that was never placed and is not on hold. */
 function hasFreeTask({ spec, hold }: Job, rows: readonly Task[]): boolean {
   if (hold === undefined) return true;
   if (hold.tasks === undefined) return false;
@@ -69,14 +75,14 @@ function hasFreeTask({ spec, hold }: Job, rows: readonly Task[]): boolean {
   return false;
 }
 
-/** How many of its tasks have no row: of a job with energy what is not placed is one. */
+/** The number of tasks without a row: for a job with energy, its unplaced energy is one. */
 function withoutRow(job: Job, rows: readonly Task[]): number {
   const { energy } = job.spec;
   if (energy === undefined) return taskTotalOf(job.spec) - rows.length;
   return rows.reduce((rest, task) => rest - placedOf(task), energy.wattSeconds) > 0 ? 1 : 0;
 }
 
-/** Sums of shares are those of their rows, and never more than the job. */
+/** Sums of shares equal those of the rows, and never exceed the job. */
 function checkEnergy({ job, progress, rows }: SeenJob): string[] {
   const { energy } = job.spec;
   if (energy === undefined) return [];
@@ -84,7 +90,7 @@ function checkEnergy({ job, progress, rows }: SeenJob): string[] {
   const sum = (name: keyof EnergyProgress): number =>
     sums.reduce((total, one) => total + one[name], 0);
   const wrong: string[] = [];
-  for (const name of ["placed", "done", "failures", "losses", "forsaken"] as const) {
+  for (const name of ["placed", "done", "failures", "losses", "lostForGood"] as const) {
     const known = progress.energy?.[name];
     if (known !== sum(name)) wrong.push(`job ${job.id} knows ${name} ${known}, has ${sum(name)}`);
   }
@@ -96,14 +102,14 @@ function checkEnergy({ job, progress, rows }: SeenJob): string[] {
   return wrong;
 }
 
-/** The loop knows of each job that it is to give up: nothing else would ever end it. */
+/** The control loop knows each job that it has to give up: nothing else would ever end it. */
 export const checkGivenUp = ({ failing }: State, all: readonly SeenJob[]): string[] =>
   all
     .filter(({ job, progress }) => job.closed === undefined && !isJobEnded(progress))
     .filter(({ job, progress }) => mustGiveUp(job, progress) && !failing.has(job.id))
     .map(({ job }) => `job ${job.id} has too many failed shares and is not given up`);
 
-/** What is known of a folded job without reading it is what its row says. */
+/** The facts of a folded job that are available without decoding equal those of its row. */
 export function checkFolded(state: State, all: readonly SeenJob[]): string[] {
   const { jobs } = state;
   return all.flatMap(({ job, progress }) => {
@@ -123,7 +129,7 @@ export function checkFolded(state: State, all: readonly SeenJob[]): string[] {
   });
 }
 
-/** Jobs by key and by their ends are those there are. */
+/** Jobs by key and by end are exactly the existing jobs. */
 export function checkJobLists(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const keyed = all.filter(({ job }) => job.idempotencyKey !== undefined);
@@ -143,7 +149,7 @@ export function checkJobLists(state: State, all: readonly SeenJob[]): string[] {
   return wrong;
 }
 
-/** Jobs that may still expire are known, by when they do, and no others. */
+/** The index of deadlines contains exactly the jobs that may still expire. */
 export function checkDeadlines({ deadlines }: State, all: readonly SeenJob[]): string[] {
   const want = all
     .filter(({ job, progress }) => job.closed === undefined && !isJobEnded(progress))

@@ -5,11 +5,11 @@ import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 
-/** What nodes hold is what tasks say, and not more than they have. */
+/** The resources that nodes hold equal those of their tasks, and do not exceed the capacity. */
 export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const usedByNode = new Map<string, Record<string, number>>();
-  /** Tasks there began in the place of others, whose ends may be on their way. */
+  /** Tasks there began in the place of others, whose ends may not be reported yet. */
   const begunOn = new Set<string>();
   let held = 0;
   for (const { job, rows } of all) {
@@ -42,7 +42,8 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
       const inLedger = state.ledger.heldOn(node.id)[name] ?? 0;
       if (inLedger !== (want[name] ?? 0))
         wrong.push(`node ${node.id} holds ${inLedger} ${name} in the ledger, not ${want[name]}`);
-      // An agent of a cluster takes what it has room for, and one of a site may take fewer shares than it has.
+      // The agent of a cluster accepts as much as it has capacity for, and one of a site may accept
+      // fewer shares than it has.
       const isOwnBusiness = node.clusterAgent !== undefined || node.power?.site !== undefined;
       const isJudged = !isOwnBusiness && !begunOn.has(node.id);
       if (isJudged && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
@@ -53,7 +54,7 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   return wrong;
 }
 
-/** What is counted of nodes as they change is what a walk over all of them finds. */
+/** The running tallies of nodes equal a count of all of them. */
 export function checkNodeTotals(state: State): string[] {
   const { states, capacity, used } = state.nodeTotals;
   const known = { states, capacity, used };
@@ -77,7 +78,7 @@ export function checkNodeTotals(state: State): string[] {
   return wrong;
 }
 
-/** Nothing is known of a node that is not there, and nothing promised that is not offered. */
+/** Facts belong to existing nodes, and do not exceed what the nodes offer. */
 export function checkFacts(state: State): string[] {
   return [...state.facts].flatMap(([id, facts]) => {
     const capacity = state.nodes.get(id)?.node.capacity;
@@ -88,7 +89,7 @@ export function checkFacts(state: State): string[] {
   });
 }
 
-/** Quarantined nodes are known, and a trial is of a task that goes on there. */
+/** The index of quarantined nodes is right, and each trial is a task that still runs there. */
 export function checkQuarantined({ nodes, fleet }: State): string[] {
   const { quarantined } = fleet.suspicions;
   const wrong: string[] = [];

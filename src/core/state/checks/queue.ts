@@ -3,10 +3,10 @@ import type { Pool } from "../../scheduler/nodes/pool.ts";
 import type { RequestClass } from "../../scheduler/request.ts";
 import type { State } from "../state.ts";
 
-/** Pools without classes that the fleet may retain. */
+/** The number of pools without classes that the fleet may retain. */
 const IDLE_POOLS_MAX = 8;
 
-/** Every lane has one entry, and there are no others. */
+/** Every lane has exactly one entry, and every entry a lane. */
 export function checkLanes({ groups, fleet }: State): string[] {
   const wrong: string[] = [];
   const lanes = [...groups.values()].flatMap((group) => [...group.lanes.values()]);
@@ -49,12 +49,12 @@ export function checkClasses(state: State): string[] {
   return wrong;
 }
 
-/** A narrowed class looks at few nodes: it must know of each that has room for it. */
+/** A narrowed class searches few nodes: it must know every node with free capacity for it. */
 function checkMissed({ fleet }: State, { request, candidates, ...asked }: RequestClass): string[] {
-  // By what their clusters say, nodes with room may have been dropped.
+  // The states of clusters may have excluded nodes with free capacity.
   if (candidates === undefined || request !== undefined) return [];
   const { pool, retryAtMs, isExternal } = asked;
-  if (retryAtMs !== undefined || isExternal) return []; // the judge says otherwise, or others assign
+  if (retryAtMs !== undefined || isExternal) return []; // `verify` refused, or an external scheduler assigns
   return [...pool.nodes.all()]
     .filter((record) => pool.nodes.fits({ request, ...asked }, record))
     .filter((record) => !candidates.has(record) && !pool.freed.has(record))
@@ -90,7 +90,7 @@ export function checkFleet({ nodes, fleet, filters }: State): string[] {
   const capacity: Record<string, number> = {};
   for (const record of nodes.values()) {
     const { node } = record;
-    const takes = filters.takesTasks(record);
+    const takes = filters.isReady(record);
     if (takes) addInto(capacity, node.capacity);
     if (!fleet.inCluster(node.cluster).has(record))
       wrong.push(`node ${node.id} is not among those of ${node.cluster}`);

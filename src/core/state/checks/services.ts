@@ -3,7 +3,7 @@ import { kindsOf, type ServiceRecord, type SlotKind } from "../services/service-
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 
-/** Slots, their jobs and the sets that follow from both, again from the rows. */
+/** Slots, their jobs and their sets, computed again from the rows. */
 export function checkServices(state: State, jobs: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const open = new Map<string, SeenJob[]>();

@@ -4,7 +4,7 @@ import type { Job } from "../../model/job/job.ts";
 import { rangesOf } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
 
-/** All rows there are, or ever were. */
+/** All rows that exist, or ever did. */
 export interface AllRows {
   job(id: number): Job | undefined;
   task(id: number, index: number): Task | undefined;
@@ -12,10 +12,13 @@ export interface AllRows {
 }
 
 type Verdict = "met" | "never" | "open";
-/** undefined: not yet. */
+/** undefined: not ended yet. */
 type End = "good" | "bad" | undefined;
 
-/** What must hold of a job, from its rows alone, every time anew: the judge of what is counted. */
+/**
+ * The conditions of a job from its rows alone, computed from scratch: the reference for the incremental
+ * counts.
+ */
 function endOfTask(rows: AllRows, job: Job, index: number): End {
   const kind = rows.task(job.id, index)?.state.kind;
   if (kind === "succeeded") return "good";
@@ -48,7 +51,7 @@ export function slowVerdict(
   { jobId, index }: DependencyTarget,
 ): Verdict {
   const job = rows.job(jobId);
-  if (job === undefined) return "open"; // of the same submission, and not there yet
+  if (job === undefined) return "open"; // of the same submission, and not added yet
   const indexes = index === undefined ? indexesOf(job) : [index];
   const ends = indexes.map((one) => endOfTask(rows, job, one));
   const isOver = !ends.includes(undefined);
@@ -60,7 +63,7 @@ export function slowVerdict(
   return isOver ? "never" : "open";
 }
 
-/** How a clause of the job stands. */
+/** The verdict on a clause of the job. */
 export function slowClause(rows: AllRows, job: Job, clause: Clause): Verdict {
   if (clause.kind === "singleton") {
     for (const other of rows.jobs()) {
@@ -78,9 +81,13 @@ export function slowClause(rows: AllRows, job: Job, clause: Clause): Verdict {
   return clause.of.length - lost < clause.atLeast ? "never" : "open";
 }
 
-export type Fate = "release" | "skip" | "wait";
+export type DependencyOutcome = "release" | "skip" | "wait";
 
-export function slowFate(rows: AllRows, job: Job, clauses: readonly Clause[]): Fate {
+export function slowOutcome(
+  rows: AllRows,
+  job: Job,
+  clauses: readonly Clause[],
+): DependencyOutcome {
   const verdicts = clauses.map((clause) => slowClause(rows, job, clause));
   if (verdicts.includes("never")) return "skip";
   return verdicts.includes("open") ? "wait" : "release";

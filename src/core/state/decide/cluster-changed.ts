@@ -3,8 +3,8 @@ import type { Change } from "../change.ts";
 import type { State } from "../state.ts";
 
 /**
- * Something that is shown with the cluster changes: its row is written again, so that the cluster
- * has the revision of that, and its watchers hear of it. Last, when all else is in place.
+ * Something that is shown with the cluster changed: writes its row again, so that the cluster has the
+ * new revision and its watchers are notified. Call it last, after all other changes.
  */
 export function clusterChanged({ clusters }: State, id: ClusterId): Change[] {
   const row = clusters.get(id);

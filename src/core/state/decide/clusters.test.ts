@@ -40,7 +40,7 @@ const links = (world: World): unknown =>
   });
 
 describe("registered clusters", () => {
-  test("graph, subsystems, state and counters are read back as they were", () => {
+  test("graph, subsystems, state and counters are read back unchanged", () => {
     const world = new World();
     addIo(world, register(world));
     setState(world, { nodes_free: 2, zone: "north", spot: true });
@@ -66,7 +66,7 @@ describe("registered clusters", () => {
   test("a name is registered once, unless it is an update", () => {
     const world = new World();
     const first = register(world);
-    expect(() => register(world)).toThrow("there is a cluster blue already");
+    expect(() => register(world)).toThrow("cluster blue already");
     expect(world.state.clusters.graphs.graph(BLUE)).toBe(first);
     const second = register(world, aGraph(3), true);
     expect(world.state.clusters.graphs.graph(BLUE)).toBe(second);
@@ -88,10 +88,10 @@ describe("registered clusters", () => {
     const world = new World();
     const old = register(world);
     register(world, aGraph(), true);
-    expect(() => addIo(world, old)).toThrow("got another graph meanwhile");
+    expect(() => addIo(world, old)).toThrow("got another graph");
   });
 
-  test("deleting a subsystem removes it, and what is not there is said so", () => {
+  test("deleting a subsystem removes it, and a missing one is an error", () => {
     const world = new World();
     addIo(world, register(world));
     world.do({ kind: "remove-subsystem", id: BLUE, name: "io" });
@@ -120,32 +120,32 @@ describe("registered clusters", () => {
       const subsystem = parseSubsystem(`s${at}`, aDocument({ x: "y" }), graph);
       world.do({ kind: "put-subsystems", id: BLUE, subsystems: [subsystem], graph });
     }
-    expect(() => addIo(world, graph)).toThrow("subsystems already");
+    expect(() => addIo(world, graph)).toThrow("subsystems");
   });
 });
 
-describe("clusters with agents", () => {
-  test("and registered ones keep their names apart", () => {
+describe("managed clusters", () => {
+  test("and registered ones have separate names", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
-    expect(() => register(world)).toThrow("cluster blue has agents");
+    expect(() => register(world)).toThrow("cluster blue is managed");
     expect(() => world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 })).toThrow("has 1 nodes");
     world.do({ kind: "disconnect-node", nodeId: nodeId("n1"), session: 1, nowMs: 2 });
     world.do({ kind: "remove-node", nodeId: nodeId("n1"), nowMs: 3 });
     world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
     register(world);
     const hello = aHello("n1", { cluster: "blue", session: 2 });
-    expect(() => world.do({ kind: "connect-node", ...hello })).toThrow("takes no agents");
+    expect(() => world.do({ kind: "connect-node", ...hello })).toThrow("is a pull cluster");
   });
 
-  test("have a state, without anything that is counted down", () => {
+  test("have a state, without counters", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
     setState(world, { power: 5 });
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
     const counters = [{ key: "power", by: "jobs" }] as const;
     expect(() => world.do({ kind: "set-status", id: BLUE, patch: {}, counters, nowMs: 9 })).toThrow(
-      "what is free there is known",
+      "counters are for pull clusters",
     );
   });
 
@@ -159,7 +159,7 @@ describe("clusters with agents", () => {
       [...world.state.nodes.values()].map(({ node }) => world.state.factsOf(node));
     expect(facts()[0]?.software).toEqual({ io: [{ type: "shm" }] });
     expect(() => world.do({ kind: "remove-subsystem", id: BLUE, name: "os" })).toThrow(
-      "what its agents tell cannot be removed",
+      "cannot be removed",
     );
     world.do({ kind: "remove-subsystem", id: BLUE, name: "io" });
     expect(facts()[0]?.software).toEqual({});

@@ -14,7 +14,7 @@ import { registeredCredentials, removedWithCluster } from "./credential-rows.ts"
 import { failForGood } from "./tasks/end-attempt.ts";
 import { leaveCluster } from "./tasks/leave-cluster.ts";
 
-/** A cluster that pulls, or another graph for one that is there. */
+/** Registers a pull cluster, or replaces the graph of one. */
 export function registerCluster(
   state: State,
   command: CommandOf<"register-cluster">,
@@ -25,7 +25,7 @@ export function registerCluster(
   if (known?.kind === "managed") {
     throw new AppError(
       "already_exists",
-      `cluster ${id} has agents, which tell what it has; choose another name`,
+      `cluster ${id} is managed: its agents report its graph; choose another name`,
     );
   }
   const isRepeated =
@@ -33,17 +33,17 @@ export function registerCluster(
   if (known !== undefined && !isUpdate && !isRepeated) {
     throw new AppError(
       "already_exists",
-      `there is a cluster ${id} already; say --update to give it another graph`,
+      `cluster ${id} already exists; --update replaces its graph`,
     );
   }
   if (known !== undefined && credentials !== undefined && !isRepeated) {
     throw new AppError(
       "already_exists",
-      `there is a cluster ${id} already; rotate its credentials to get new ones`,
+      `cluster ${id} already exists; new credentials: busbar cluster rotate ${id}`,
     );
   }
   if (known === undefined && state.clusters.rows.size >= limits.clustersMax) {
-    throw new AppError("exhausted", `there are ${limits.clustersMax} clusters already`);
+    throw new AppError("exhausted", `the limit of ${limits.clustersMax} clusters is reached`);
   }
   const changes: Change[] = [];
   if (known === undefined || isRepeated) {
@@ -59,8 +59,8 @@ export function registerCluster(
 }
 
 /**
- * Nobody is known to have the credentials of a cluster whose registration was never answered. The caller
- * that registered it may do so again, and gets new ones, as long as the cluster has done nothing.
+ * When a registration was never answered, its credentials may have reached nobody. The same caller may
+ * register again, and gets new ones, as long as the cluster has done nothing.
  */
 function mayRegisterAgain(
   state: State,
@@ -71,7 +71,7 @@ function mayRegisterAgain(
   const hasDoneNothing =
     changedBy === undefined &&
     !state.clusters.hasStatus(id) &&
-    state.handed.of(id).length === 0 &&
+    state.acceptedTasks.of(id).length === 0 &&
     !state.nodes.values().some(({ node }) => node.cluster === id);
   return secret?.isUnclaimed === true && registeredBy === by && hasDoneNothing;
 }
@@ -98,14 +98,14 @@ export function requireCluster(state: State, id: ClusterId): Cluster {
   return cluster;
 }
 
-/** The same, if it has the revision that the command was made for. */
+/** The same, if it has the revision that the command expects. */
 function clusterToChange(state: State, id: ClusterId, command: Conditional): Cluster {
   const cluster = requireCluster(state, id);
   checkRevision(`cluster ${id}`, state.clusters.revisionOf(id), command);
   return cluster;
 }
 
-/** Forgets a cluster with all that is known of it. */
+/** Removes a cluster with all its data. */
 export function removeCluster(
   state: State,
   command: CommandOf<"remove-cluster">,
@@ -141,21 +141,21 @@ export function removeCluster(
 }
 
 /**
- * What was offered to the cluster and not taken leaves it. What was handed over to it ends: nobody is
- * left to tell of it, and the next one to have the name has nothing to do with it.
+ * Tasks that were offered to the cluster and not accepted leave it. Accepted tasks end: no report of
+ * them can come any more, and a later cluster of the same name does not have them.
  */
 function withdrawAll(state: State, command: CommandOf<"remove-cluster">): Change[] {
   const { id, nowMs } = command;
   const offered = state.clusters.loads.offeredTo(id);
-  const accepted = state.handed.of(id);
+  const accepted = state.acceptedTasks.of(id);
   const count = offered.size + accepted.length;
   if (count > limits.changesPerBatchMax) {
     throw new AppError(
       "conflict",
-      `${count} tasks are offered to cluster ${id} or taken by it; cancel some`,
+      `${count} tasks are offered to cluster ${id} or accepted by it, too many to end at once; cancel some first`,
     );
   }
-  const message = `cluster ${id} was deleted after it took it`;
+  const message = `cluster ${id} was deleted after it accepted the task`;
   return [
     ...Array.from(offered).flatMap((task) => leaveCluster(state, task, command)),
     ...accepted.map((task): Change => ({ table: "task", row: failForGood(task, message, nowMs) })),
@@ -170,15 +170,18 @@ export function putSubsystems(
   const { graphs } = state.clusters;
   const cluster = clusterToChange(state, id, command);
   if (cluster.kind !== "pulling") {
-    throw new AppError("conflict", `cluster ${id} got agents meanwhile; try again`);
+    throw new AppError("conflict", `cluster ${id} got agents during this request; try again`);
   }
   if (graphs.graph(id) !== graph) {
-    throw new AppError("conflict", `cluster ${id} got another graph meanwhile; try again`);
+    throw new AppError(
+      "conflict",
+      `cluster ${id} got another graph during this request; try again`,
+    );
   }
   const known = graphs.subsystems(id);
   const added = subsystems.filter(({ name }) => !known.has(name)).length;
   if (added > 0 && known.size + added > limits.subsystemsMax) {
-    throw new AppError("exhausted", `cluster ${id} has ${known.size} subsystems already`);
+    throw new AppError("exhausted", `cluster ${id} is at its limit of ${known.size} subsystems`);
   }
   const changes = subsystems.map((subsystem): Change => {
     return { table: "subsystem", row: { id, subsystem } };
@@ -200,7 +203,7 @@ export function removeSubsystem(
     }
     throw new AppError(
       "not_found",
-      `no subsystem ${name} was added to cluster ${id}; what its agents tell cannot be removed`,
+      `no subsystem ${name} was added to cluster ${id}; subsystems that its agents report cannot be removed`,
     );
   }
   if (state.clusters.subsystem(id, name) === undefined) {
@@ -209,7 +212,7 @@ export function removeSubsystem(
   return { changes: [{ table: "subsystem", ...removed }, changed], answer: undefined };
 }
 
-/** The same as adding a subsystem, for a cluster with agents. */
+/** The same as adding a subsystem, for a managed cluster. */
 export function declareSoftware(
   state: State,
   command: CommandOf<"declare-software">,
@@ -217,26 +220,29 @@ export function declareSoftware(
   const { row, by } = command;
   const cluster = clusterToChange(state, row.id, command);
   if (cluster.kind === "pulling") {
-    throw new AppError("conflict", `cluster ${row.id} was registered meanwhile; try again`);
+    throw new AppError(
+      "conflict",
+      `cluster ${row.id} was registered during this request; try again`,
+    );
   }
   const known = state.clusters.declared(row.id);
   if (!known.has(row.name) && known.size >= limits.factsSubsystemsMax) {
     throw new AppError(
       "exhausted",
-      `${known.size} subsystems were added to cluster ${row.id} already`,
+      `cluster ${row.id} is at its limit of ${known.size} added subsystems`,
     );
   }
   return { changes: [{ table: "declared", row }, changedBy(cluster, by)], answer: undefined };
 }
 
-/** Keys told replace, others stay, null removes. */
+/** Reported keys replace, other keys stay, null removes. */
 export function setStatus(state: State, command: CommandOf<"set-status">): Decision<undefined> {
   const { id, patch, counters, by, nowMs } = command;
   const { kind } = clusterToChange(state, id, command);
   if (kind === "managed" && counters !== undefined && counters.length > 0) {
     throw new AppError(
       "conflict",
-      `cluster ${id} has agents: what is free there is known, and nothing is counted down`,
+      `cluster ${id} is managed: its free capacity is known; counters are for pull clusters`,
     );
   }
   const known = state.clusters.statusOf(id);

@@ -36,7 +36,7 @@ export const registeredCredentials = (
       : change,
   );
 
-/** Of those that are there. */
+/** Only those that exist. */
 export const removedCredentials = (
   state: State,
   ids: readonly CredentialRef[],
@@ -46,6 +46,6 @@ export const removedCredentials = (
     .filter((id) => state.credentials.get(id) !== undefined)
     .map((removed) => ({ table: "credential", removed, by }));
 
-/** Nobody speaks for a cluster that is gone, nor for the next one of its name. */
+/** Credentials are removed with their cluster, and must not be valid for the next one of its name. */
 export const removedWithCluster = (state: State, cluster: ClusterId, by: string): Change[] =>
   removedCredentials(state, clusterCredentialRefs(cluster), by);

@@ -41,7 +41,7 @@ const hashes = ({ state }: World): Record<string, string> =>
   Object.fromEntries(state.credentials.inOrder.map(({ id, hash }) => [credentialKey(id), hash]));
 
 describe("credentials", () => {
-  test("of a new cluster come with it, and go with it", () => {
+  test("of a new cluster are stored and removed with it", () => {
     const world = new World();
     register(world, { secret: "s1", token: "t1" });
     expect(world.state.credentials.get(SECRET)).toEqual({
@@ -59,14 +59,16 @@ describe("credentials", () => {
     expect(hashes(world)).toEqual({});
   });
 
-  test("a registration that is refused makes none", () => {
+  test("a rejected registration stores none", () => {
     const world = new World();
     register(world, { secret: "s1", token: "t1" });
     const before = world.changes.length;
-    expect(() => register(world, { secret: "s2", token: "t2" })).toThrow("is a cluster blue");
+    expect(() => register(world, { secret: "s2", token: "t2" })).toThrow(
+      "cluster blue already exists",
+    );
     expect(() => register(world, { secret: "s2", token: "t2" }, true)).toThrow(/rotate/);
     expect(world.changes.length).toBe(before);
-    register(world, undefined, true); // another graph leaves them
+    register(world, undefined, true); // another graph keeps them
     expect(hashes(world)).toEqual({ "cluster-secret/blue": "s1", "cluster-token/blue": "t1" });
   });
 
@@ -78,7 +80,7 @@ describe("credentials", () => {
     expect(hashes(world)).toEqual({});
   });
 
-  test("a cluster with agents may have them, and forgets them", () => {
+  test("of a managed cluster can be set and removed", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
     set(world, [[TOKEN, "t"]]);
@@ -88,7 +90,7 @@ describe("credentials", () => {
     expect(hashes(world)).toEqual({});
   });
 
-  test("whatever is set and removed, the rows say the same after a restart", () => {
+  test("whatever is set and removed, rows are the same after a restart", () => {
     const ref = fc.constantFrom<CredentialRef>(
       { kind: "register" },
       { kind: "global-token" },
@@ -98,18 +100,18 @@ describe("credentials", () => {
     const step = fc.record({
       put: fc.array(fc.tuple(ref, fc.string()), { maxLength: 3 }),
       remove: fc.array(ref, { maxLength: 2 }),
-      forgets: fc.boolean(),
+      removesCluster: fc.boolean(),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
         const world = new World();
-        for (const { put, remove, forgets } of steps) {
+        for (const { put, remove, removesCluster } of steps) {
           if (world.state.clusters.get(BLUE) === undefined) register(world);
           set(world, put, remove);
           const want = Object.fromEntries(put.map(([id, hash]) => [credentialKey(id), hash]));
           for (const id of remove) delete want[credentialKey(id)];
           expect(hashes(world)).toMatchObject(want);
-          if (forgets) world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
+          if (removesCluster) world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
           expect(checkState(world.state)).toEqual([]);
         }
         expect(digest(readBack(world.changes))).toEqual(digest(world.state));
@@ -130,7 +132,7 @@ describe("a registration whose answer was lost", () => {
       credentials: { hashes: { secret, token: `t-${secret}` }, isUnclaimed: true },
     });
 
-  test("may be repeated by the same caller, and only the newest credentials are good", () => {
+  test("may be repeated by the same caller, and only the newest credentials are valid", () => {
     const world = new World();
     registered(world, "s1");
     registered(world, "s2");
@@ -141,7 +143,7 @@ describe("a registration whose answer was lost", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("is over when it is claimed; a claim of older credentials changes nothing", () => {
+  test("is final once it is claimed; a claim with older credentials changes nothing", () => {
     const world = new World();
     registered(world, "s1");
     registered(world, "s2");
@@ -151,7 +153,7 @@ describe("a registration whose answer was lost", () => {
     const before = world.changes.length;
     world.do({ kind: "claim-cluster", id: BLUE, hash: "s3" });
     world.do({ kind: "claim-cluster", id: clusterId("nobody"), hash: "s3" });
-    expect(() => registered(world, "s4")).toThrow("is a cluster blue already");
+    expect(() => registered(world, "s4")).toThrow("cluster blue already exists");
     expect(world.changes.length).toBe(before);
     expect(hashes(world)).toMatchObject({ "cluster-secret/blue": "s3" });
   });
@@ -176,7 +178,7 @@ describe("a registration whose answer was lost", () => {
     test(`is not repeated when ${why}`, () => {
       const world = new World();
       registered(world, "s1");
-      expect(() => attempt(world)).toThrow("is a cluster blue already");
+      expect(() => attempt(world)).toThrow("cluster blue already exists");
       expect(hashes(world)["cluster-secret/blue"]).not.toBe("s2");
     });
   }

@@ -3,7 +3,7 @@ import type { State } from "../state.ts";
 import { requireCluster } from "./clusters.ts";
 import { removedCredentials, writtenCredentials } from "./credential-rows.ts";
 
-/** All of them or none. What was there before opens nothing any more; what is not there stays away. */
+/** All or none. Replaced credentials are no longer valid; removing a missing one is no error. */
 export function setCredentials(
   state: State,
   command: CommandOf<"set-credentials">,
@@ -18,7 +18,7 @@ export function setCredentials(
   };
 }
 
-/** Of a cluster that was registered anew meanwhile, or is gone, nothing changes. */
+/** Changes nothing when the cluster was registered again meanwhile, or was removed. */
 export function claimCluster(
   state: State,
   { id: cluster, hash }: CommandOf<"claim-cluster">,

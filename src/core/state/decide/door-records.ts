@@ -5,7 +5,7 @@ import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 import type { DoorRecordChange } from "../tables/door-records.ts";
 
-/** All or none. What is removed already, or says the same already, stays as it is. */
+/** All or none. Removing a missing record and writing an equal one change nothing. */
 export function putDoorRecords(
   { doorRecords }: State,
   { records }: CommandOf<"put-door-records">,
@@ -22,7 +22,10 @@ export function putDoorRecords(
     }
   }
   if (added > 0 && doorRecords.size + added > limits.doorRecordsMax) {
-    throw new AppError("exhausted", `doors keep ${limits.doorRecordsMax} records already`);
+    throw new AppError(
+      "exhausted",
+      `the limit of ${limits.doorRecordsMax} records of doors is reached`,
+    );
   }
   return { changes, answer: undefined };
 }

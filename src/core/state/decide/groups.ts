@@ -10,13 +10,13 @@ import type { State } from "../state.ts";
 import { checkRevision } from "./if-revision.ts";
 import { takenBack } from "./tasks/held.ts";
 
-/** Creates the group, or changes what is given. A limit of 0 means none. */
+/** Creates the group, or changes the given fields. A limit of 0 means none. */
 export function putGroup(state: State, command: CommandOf<"put-group">): Decision<undefined> {
   const { id, weight, owner, runningTasksMax, queuedTasksMax, by, isPaused } = command;
   const known = state.groups.get(id);
   checkRevision(`group ${id}`, known?.revision ?? NO_REVISION, command);
   if (known === undefined && state.groups.size >= limits.groupsMax) {
-    throw new AppError("exhausted", `there are ${limits.groupsMax} groups already`);
+    throw new AppError("exhausted", `the limit of ${limits.groupsMax} groups is reached`);
   }
   if (weight !== undefined) checkRule(weight, "weight", GROUP_RULES.weight);
   if (owner !== undefined) checkValue(owner, "owner", limits.nameLengthMax);
@@ -63,9 +63,13 @@ export function removeGroup(state: State, command: CommandOf<"remove-group">): D
   const record = state.groups.get(id);
   if (record === undefined) throw new AppError("not_found", `there is no group ${id}`);
   checkRevision(`group ${id}`, record.revision, command);
-  if (id === DEFAULT_GROUP) throw new AppError("conflict", `group ${id} cannot be removed`);
+  if (id === DEFAULT_GROUP)
+    throw new AppError("conflict", `group ${id} always exists and cannot be removed`);
   if (record.jobTotal > 0) {
-    throw new AppError("conflict", `group ${id} has ${record.jobTotal} jobs; it must have none`);
+    throw new AppError(
+      "conflict",
+      `group ${id} has ${record.jobTotal} jobs; only a group without jobs can be removed`,
+    );
   }
   return { changes: [{ table: "group", removed: id, by }], answer: undefined };
 }

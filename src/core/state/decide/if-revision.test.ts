@@ -5,7 +5,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { clusterId, groupId, jobId, nodeId, revision } from "../../model/ids.ts";
 import type { Conditional } from "./if-revision.ts";
 
-/** A world with one of each, and what changes it. */
+/** A world with one object of each kind, and commands that change it. */
 function aWorld() {
   const world = new World();
   const [id, group, node, cluster] = [jobId(1), groupId("g"), nodeId("w1"), clusterId("default")];
@@ -56,7 +56,7 @@ function aWorld() {
   return { world, at, changes };
 }
 
-describe("a command for another revision changes nothing, for the present one it is decided", () => {
+describe("a command with another revision changes nothing, with the present one it is decided", () => {
   for (const name of Object.keys(aWorld().changes) as (keyof ReturnType<
     typeof aWorld
   >["changes"])[]) {
@@ -88,7 +88,7 @@ describe("a command for another revision changes nothing, for the present one it
   }
 });
 
-test("0 creates only: a group that is there is at another revision", () => {
+test("0 creates only: an existing group has another revision", () => {
   const { world } = aWorld();
   const limits = { runningTasksMax: undefined, queuedTasksMax: undefined };
   const put = (name: string) =>
@@ -99,7 +99,7 @@ test("0 creates only: a group that is there is at another revision", () => {
   expect(known?.revision).toBe(world.state.revision);
 });
 
-test("every change moves what it is shown with, and a task its job", () => {
+test("every change moves the revision of its object, and a task that of its job", () => {
   const { world, at } = aWorld();
   world.do({ kind: "connect-node", ...aHello("w1", { session: 2 }) });
   const jobBefore = at.job();
@@ -109,7 +109,7 @@ test("every change moves what it is shown with, and a task its job", () => {
   const tasks = [0, 1].map((index) => record?.taskRevision(index) ?? 0);
   expect(at.job()).toBe(Math.max(...tasks) + 1);
   expect(at.job()).toBeGreaterThan(jobBefore);
-  expect(at.node()).toBe(nodeBefore); // what tasks use follows from them
+  expect(at.node()).toBe(nodeBefore); // the use of tasks is derived
   const clusterBefore = at.cluster();
   const id = clusterId("default");
   world.do({ kind: "set-status", id, patch: { a: 1 }, counters: undefined, nowMs: 9 });

@@ -2,13 +2,13 @@ import { AppError } from "../../../lib/errors.ts";
 import { checkRule } from "../../../lib/rules/check-rule.ts";
 import { type Revision, revision, REVISION_RULE } from "../../model/ids.ts";
 
-/** A command that is to be decided only if what it is about has this revision; undefined: always. */
+/** A command that applies only if its object has this revision; undefined: always. */
 export interface Conditional {
   /** 0: only if there is none. */
   readonly ifRevision?: Revision | undefined;
 }
 
-/** Refuses a command that was made for another state of the row than the newest: `present`. */
+/** Rejects a command for another revision than the newest: `present`. */
 export function checkRevision(what: string, present: Revision, { ifRevision }: Conditional): void {
   if (ifRevision === undefined || ifRevision === present) return;
   const now = present === 0 ? "was never written" : `is at revision ${present}`;
@@ -18,7 +18,7 @@ export function checkRevision(what: string, present: Revision, { ifRevision }: C
   });
 }
 
-/** The condition that a caller names. */
+/** The condition that a caller sends. */
 export function readCondition({
   ifRevision,
 }: { readonly ifRevision?: number | undefined } = {}): Conditional {

@@ -4,7 +4,7 @@ import { World } from "../../../testing/world.ts";
 
 const note = (label: string) => ({ labels: { label }, annotations: {} });
 
-test("a note is written, counted and removed, and a version that is not the newest refused", () => {
+test("a note is written, counted and removed, and an outdated version is rejected", () => {
   const world = new World();
   const put = (label: string | undefined, ifVersion?: number): unknown =>
     world.do({
@@ -19,7 +19,7 @@ test("a note is written, counted and removed, and a version that is not the newe
   expect(world.state.notes.size).toBe(0);
 });
 
-test("of several notes all are written, or none", () => {
+test("several notes are all written, or none", () => {
   const world = new World();
   const notes = [
     { id: "Job/1", note: note("a") },

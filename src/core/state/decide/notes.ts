@@ -23,7 +23,7 @@ export function putNotes({ notes }: State, command: CommandOf<"put-notes">): Dec
   if (added > 0 && notes.size + added > limits.notesMax) {
     throw new AppError(
       "exhausted",
-      `${limits.notesMax} objects have labels or annotations of their own already`,
+      `the limit of ${limits.notesMax} objects with labels or annotations of their own is reached`,
     );
   }
   return { changes, answer: undefined };

@@ -19,7 +19,7 @@ function submit(world: World, count = 1): void {
 const expired = (world: World): number => world.state.totals.jobs.expired;
 
 describe("tick", () => {
-  test("reads deadlines and changes nothing: only applied changes have happened", () => {
+  test("reads deadlines and changes nothing: only applied changes take effect", () => {
     const world = new World();
     submit(world);
     const nowMs = world.nowMs + 500;
@@ -32,7 +32,7 @@ describe("tick", () => {
     expect(nextTickMs(world.state, settings)).toBeGreaterThan(nowMs);
   });
 
-  test("a tick that throws after it has seen a deadline does not lose it", () => {
+  test("a tick that throws after it has read a deadline does not lose it", () => {
     const world = new World();
     submit(world);
     const nowMs = world.nowMs + 500;
@@ -44,7 +44,7 @@ describe("tick", () => {
     expect(expired(world)).toBe(1);
   });
 
-  test("jobs that end, are cancelled or come back from the disk have no deadline left", () => {
+  test("jobs that end, are cancelled or are read back ended have no deadline", () => {
     const world = new World();
     submit(world, 3);
     world.do({ kind: "connect-node", ...aHello("w1", { capacity: { cpu: 1_000 } }) });
@@ -60,7 +60,7 @@ describe("tick", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("more than a batch holds expire in several ticks, of which the next is due at once", () => {
+  test("more jobs than one batch holds expire in several ticks, of which the next is due at once", () => {
     const world = new World();
     submit(world, limits.changesPerBatchMax + 1);
     const nowMs = world.nowMs + 500;

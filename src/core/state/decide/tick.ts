@@ -9,20 +9,21 @@ import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node/node.ts";
 import { withdrawn } from "./tasks/end-attempt.ts";
-import { withdrawForsaken } from "./tasks/withdraw-offers.ts";
+import { withdrawOffers } from "./tasks/withdraw-offers.ts";
 import { failSilent, silentAtMs } from "./tasks/accepted-tasks.ts";
 import { type HeldTask, takenBack } from "./tasks/held.ts";
 import { disconnected, loseNode } from "./nodes/nodes.ts";
 import { takeBackAtMs as sharesBackAtMs, takeBackShares } from "./nodes/power.ts";
 import { dueAtMs, tickQuarantines } from "./nodes/quarantine.ts";
 
-/** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
+/** Changes that are due by time alone: deadlines, lost nodes, removal of old jobs. */
 export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Decision<undefined> {
   const changes: Change[] = [];
   const expired = expireJobs(state, nowMs);
   for (const row of expired.values()) {
     changes.push({ table: "job", row });
-    // A task that no cluster has accepted has not started either: back in the queue it ends with the job.
+    // A task that no cluster has accepted has not started either: it returns to the queue and ends with
+    // the job.
     for (const task of state.jobs.get(row.id)?.openTaskRows() ?? []) {
       if (task.state.kind === "offered")
         changes.push({ table: "task", row: withdrawn(task, nowMs) });
@@ -32,7 +33,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
     ({ node }) => (lostAtMs(node, settings.nodeLostAfterMs) ?? Number.POSITIVE_INFINITY) <= nowMs,
   );
   for (const record of lost) changes.push(...loseNode(state, record, nowMs));
-  changes.push(...withdrawForsaken(state, lost, expired, nowMs));
+  changes.push(...withdrawOffers(state, lost, expired, nowMs));
   changes.push(...failSilent(state, nowMs));
   const gone = new Set(lost);
   changes.push(...takeBackOld(state, gone, nowMs));
@@ -46,7 +47,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   return { changes, answer: undefined };
 }
 
-/** When `tick` has something to do next, as far as is known now. */
+/** The time at which `tick` has work next, as far as is known. */
 export function nextTickMs(state: State, settings: TickSettings): number | undefined {
   if (state.leftovers.isAny) return 0;
   let next = state.deadlines.next?.atMs ?? Number.POSITIVE_INFINITY;
@@ -57,9 +58,9 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   for (const { node } of state.fleet.suspicions.quarantined) {
     next = Math.min(next, (node.quarantine && dueAtMs(state, node.quarantine)) ?? next);
   }
-  for (const task of state.handed.inOrder()) {
+  for (const task of state.acceptedTasks.inOrder()) {
     next = Math.min(next, silentAtMs(task));
-    break; // the others were heard of later
+    break; // the others have later reports
   }
   next = Math.min(next, state.services.nextAlarmMs ?? next);
   const held = state.fleet.ahead.oldest;
@@ -79,7 +80,7 @@ function takeBackOld(state: State, gone: ReadonlySet<NodeRecord>, nowMs: number)
     if (changes.length >= limits.changesPerBatchMax || takeBackAtMs(task) > nowMs) break;
     const record = state.nodes.get(task.state.nodeId);
     if (record === undefined || gone.has(record)) continue;
-    const row = takenBack(task, "its node has not begun it in time");
+    const row = takenBack(task, "its node did not start it in time");
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;
@@ -87,37 +88,37 @@ function takeBackOld(state: State, gone: ReadonlySet<NodeRecord>, nowMs: number)
 
 const takeBackAtMs = ({ state }: HeldTask): number => state.heldAtMs + limits.heldMsMax;
 
-/** Closes the jobs whose deadlines have passed; more than one batch holds are left to the next tick. */
+/** Closes the jobs whose deadlines have passed; those beyond one batch are left to the next tick. */
 function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
   const expired = new Map<JobId, Job>();
   const closed = {
     kind: "expired",
     atMs: nowMs,
     by: "busbar",
-    reason: "its deadline in the queue passed",
+    reason: "its queue deadline passed",
   } as const;
   for (const { id } of state.deadlines.due(nowMs)) {
     if (expired.size >= limits.changesPerBatchMax) break;
     const record = state.jobs.get(id);
     invariant(record !== undefined, `job ${id}, which has a deadline, exists`);
-    // With every task on a node it is closed too: one that fails is not tried again.
+    // A job whose tasks are all on nodes is closed too: a failed task is not retried.
     expired.set(id, { ...record.job, closed });
   }
   return expired;
 }
 
-/** When an ended job is removed. Even when there are too many, clients that wait for it see its end first. */
+/** The time at which an ended job is removed. Even when there are too many, clients that wait for it see its end first. */
 function removalMs(endMs: number, { finishedAgeMsMax }: TickSettings, isSurplus: boolean): number {
   const keptMs = isSurplus ? Math.min(limits.finishedAgeMsMin, finishedAgeMsMax) : finishedAgeMsMax;
   return endMs + keptMs;
 }
 
-/** Removes what ended long ago, after those who wait for it were written without it. */
+/** Removes old jobs, after the rows of their dependents were written without them. */
 class Removal {
   readonly #state: State;
   readonly #nowMs: number;
   readonly #changes: Change[] = [];
-  /** Jobs that are written in this tick: each once. */
+  /** Jobs that this tick writes: each once. */
   readonly #written: Set<JobId>;
 
   constructor(state: State, nowMs: number, written: Set<JobId>) {
@@ -149,7 +150,7 @@ class Removal {
     return this.#changes;
   }
 
-  /** Rows of a job that is removed already and had too many; returns how many go. */
+  /** Deletes rows of a removed job that had too many; returns how many. */
   #removeLeftovers(rowsMax: number): number {
     const next = this.#state.leftovers.next(rowsMax);
     if (next === undefined) return 0;
@@ -158,7 +159,7 @@ class Removal {
     return indexes.length;
   }
 
-  /** Whether nobody needs it any more; if many do, the rest is for the next tick. */
+  /** Whether no dependent needs it any more; if there are many, the next tick continues. */
   #release(id: JobId): boolean {
     for (const hold of this.#state.holds.dependentsOf(id)) {
       if (this.#written.has(hold.id)) continue;

@@ -1,14 +1,14 @@
-/** Nodes 0 to count - 1; `next` tells which others each depends on. */
+/** Nodes 0 to count - 1; `next` returns the dependencies of each. */
 export interface DependencyGraph {
   readonly count: number;
   readonly next: (node: number) => readonly number[];
 }
 
-/** The nodes of one circle in their order, the first again at the end; undefined: there is none. */
+/** The nodes of one cycle in order, with the first one again at the end; undefined: there is none. */
 export function findCycle({ count, next }: DependencyGraph): number[] | undefined {
   const isDone = new Uint8Array(count);
   const isOnPath = new Uint8Array(count);
-  // By hand, because a chain may be longer than the stack is deep.
+  // An explicit stack, because a chain may be longer than the call stack is deep.
   const path: { readonly node: number; readonly others: readonly number[]; at: number }[] = [];
   const enter = (node: number): void => {
     isOnPath[node] = 1;

@@ -8,7 +8,7 @@ import { jobId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import { verify } from "../../scheduler/verify.ts";
 import { findCycle } from "./cycle.ts";
-import { aWorld, fateOf, submit, tick } from "./testing/dependent-jobs.ts";
+import { aWorld, stateOfJob, submit, tick } from "./testing/dependent-jobs.ts";
 
 test("a chain of ten thousand is skipped to its end, and a fan of as many is released", () => {
   const world = aWorld();
@@ -30,7 +30,7 @@ test("a chain of ten thousand is skipped to its end, and a fan of as many is rel
   expect(world.plan(count * 2)).toHaveLength(1_000);
 });
 
-test("more dependents than one tick writes are written in several, and then the target goes", () => {
+test("more dependents than one tick writes are written in several, and then the target is removed", () => {
   const world = aWorld();
   submit(world, { name: "a" }, { name: "b" }, { name: "c" });
   const many = limits.condensedPerTickMax + 5;
@@ -48,7 +48,7 @@ test("more dependents than one tick writes are written in several, and then the 
   expect(world.settle()).toBe(many);
 });
 
-test("n jobs of one singleton are looked at n times, not n times n", () => {
+test("n jobs of one singleton take n steps, not n times n", () => {
   const world = aWorld();
   const count = 5_000;
   const dependsOn = [{ kind: "singleton", name: "x" }];
@@ -62,7 +62,7 @@ test("n jobs of one singleton are looked at n times, not n times n", () => {
   }
 });
 
-test("the judge rejects a placement of a waiting job, however it was proposed", () => {
+test("verify rejects a placement of a job with open dependencies, however it was proposed", () => {
   const world = aWorld();
   submit(world, { name: "a" }, { name: "b", dependsOn: [{ on: ["a"] }] });
   const record = world.state.jobs.get(jobId(2)) ?? expect.fail("it is there");
@@ -71,7 +71,7 @@ test("the judge rejects a placement of a waiting job, however it was proposed", 
   expect(verify(world.state, proposal)).toEqual({ kind: "job-waits" });
 });
 
-test("a task that was tried again has started, and one that never could has not", () => {
+test("a retried task counts as started, and a task that never could start does not", () => {
   const world = aWorld();
   submit(
     world,
@@ -98,7 +98,7 @@ test("a task that was tried again has started, and one that never could has not"
     nowMs: world.nowMs,
   });
   world.settle();
-  expect([fateOf(world, 2), fateOf(world, 4)]).toEqual(["pending", "skipped"]);
+  expect([stateOfJob(world, 2), stateOfJob(world, 4)]).toEqual(["pending", "skipped"]);
 });
 
 const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
@@ -110,7 +110,7 @@ const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
   [
     "an id that is not there",
     [{ dependsOn: [{ on: ["17"] }] }],
-    /^jobs\[0\].dependsOn\[0\].on\[0\]: there is no job 17, or no longer$/,
+    /^jobs\[0\].dependsOn\[0\].on\[0\]: there is no job 17; it may have been removed$/,
   ],
   ["an id that is none", [{ dependsOn: [{ on: ["007"] }] }], /on\[0\]: "007" is not an id/],
   [
@@ -120,14 +120,14 @@ const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
   ],
   ["the same by id", [{ dependsOn: [{ on: ["1.7"] }] }], /on\[0\]: job 1 has no task 7$/],
   [
-    "a name that is there twice",
+    "a name that appears twice",
     [{ name: "a" }, { name: "a" }, { name: "b", dependsOn: [{ on: ["sweep"] }] }],
-    /^jobs\[1\].name: "a" is there twice/,
+    /^jobs\[1\].name: "a" appears twice/,
   ],
   [
     "a name that Busbar gave twice, where somebody means one",
     [{}, {}, { name: "b", dependsOn: [{ on: ["true"] }] }],
-    /^jobs\[2\].dependsOn\[0\].on\[0\]: several jobs here are called "true"/,
+    /^jobs\[2\].dependsOn\[0\].on\[0\]: several jobs here have the name "true"/,
   ],
   [
     "a circle",
@@ -151,11 +151,11 @@ const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
   [
     "more than there are different ones",
     [{ dependsOn: [{ on: ["sweep", "1"], atLeast: 2 }] }],
-    /^jobs\[0\].dependsOn\[0\].atLeast: 2 of 1 different ones/,
+    /^jobs\[0\].dependsOn\[0\].atLeast: is 2, .*only 1 different/,
   ],
 ];
 
-describe("rejected, and nothing is changed", () => {
+describe("invalid dependencies are rejected, and nothing changes", () => {
   for (const [name, specs, message] of refused) {
     test(name, () => {
       const world = aWorld();
@@ -166,7 +166,7 @@ describe("rejected, and nothing is changed", () => {
     });
   }
 
-  test("more than a submission may have", () => {
+  test("more dependencies than a submission may have", () => {
     const world = aWorld();
     submit(world, { name: "a" });
     const on = Array.from({ length: limits.dependenciesPerJobMax }, () => "a");
@@ -182,7 +182,7 @@ describe("names", () => {
     return clause?.kind === "jobs" ? clause.of : undefined;
   };
 
-  test("mean this submission first, then the newest job, folded or not", () => {
+  test("resolve to this submission first, then to the newest job, folded or not", () => {
     const world = aWorld();
     submit(world, { name: "a" }, { name: "a" }, { name: "b", labels: { name: "a" } });
     submit(world, { name: 'q"\\', labels: { name: "a" } });
@@ -198,7 +198,7 @@ describe("names", () => {
     expect(targetOf(world, 6)).toEqual([{ jobId: 7 }]);
   });
 
-  test("with a number mean a job that is called so, or else one of its tasks", () => {
+  test("with a number mean a job of that name, or else one of its tasks", () => {
     const world = aWorld();
     submit(world, { name: "s", array: "0-3" }, { name: "v", array: "0-3" }, { name: "v.2" });
     submit(world, { name: "x", dependsOn: [{ on: ["s.3", "v.2", "v.1", "1.0", "3.0"] }] });
@@ -210,7 +210,7 @@ describe("names", () => {
     ]);
   });
 
-  test("of jobs that are there already, by their keys, mean these", () => {
+  test("of jobs that exist already, by their keys, mean these", () => {
     const world = aWorld();
     const send = (key: string | undefined) =>
       world.do({
@@ -234,11 +234,11 @@ describe("names", () => {
     expect(targetOf(world, 3)).toEqual([{ jobId: 1 }]);
     const other = { spec: aSpec({ name: "b", dependsOn: [{ on: ["1"] }] }), idempotencyKey: "k2" };
     const command = { kind: "submit-jobs", submissions: [other], by: "t", nowMs: 0 } as const;
-    expect(() => world.do(command)).toThrow(/with this key and another dependsOn/);
+    expect(() => world.do(command)).toThrow(/with this key .*dependsOn/);
   });
 });
 
-describe("circles", () => {
+describe("cycles", () => {
   test("are found exactly when there are some", () => {
     const edges = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 12 });
     fc.assert(
@@ -247,7 +247,7 @@ describe("circles", () => {
           all.filter(([from]) => from === node).map(([, to]) => to);
         const cycle = findCycle({ count: 8, next });
         if (cycle === undefined) {
-          // Without circles, what has no way on can be taken away until nothing is left.
+          // Without cycles, nodes without outgoing edges can be removed until none is left.
           let left = [...Array(8).keys()];
           for (let round = 0; round < 8; round++) {
             left = left.filter((node) => next(node).some((to) => left.includes(to)));

@@ -8,17 +8,17 @@ import type { Hold, HeldClause, Holds } from "./holds.ts";
 import type { DependencyVerdict } from "./verdict.ts";
 import { verdictOn } from "./verdict.ts";
 
-/** How many jobs a sentence names. */
+/** The number of jobs that a sentence names. */
 const NAMED_MAX = 3;
 
-export const WANTS: Readonly<Record<Wanted, string>> = {
+export const CONDITION_TEXTS: Readonly<Record<Wanted, string>> = {
   ok: "to succeed",
   any: "to end",
   "not-ok": "to end without success",
   started: "to start",
 };
 
-/** "waits for job 12 (build) to succeed": the first that is not met, and how many more there are. */
+/** "waits for job 12 (build) to succeed": the first unmet dependency, and how many more there are. */
 export function describeWaiting(jobs: JobTable, holds: Holds, hold: Hold): string {
   const open = hold.clauses.filter(({ isMet }) => !isMet);
   const [first] = open;
@@ -36,20 +36,21 @@ function describeClause(jobs: JobTable, holds: Holds, { clause, met, lost }: Hel
   const open = clause.of.length - met - lost;
   const needed = clause.atLeast - met;
   const some = needed < open ? `${needed} of ` : "";
-  return `${some}${list(someNames(jobs, clause, "open"), open)} ${WANTS[clause.when]}`;
+  return `${some}${list(someNames(jobs, clause, "open"), open)} ${CONDITION_TEXTS[clause.when]}`;
 }
 
 /** Why a clause can never be met. */
 export function describeBroken(jobs: JobTable, { clause, lost }: HeldClause): string {
-  if (clause.kind === "singleton") return `singleton ${clause.name} never ends`;
+  if (clause.kind === "singleton") return `singleton ${clause.name} can never end`;
   const { when, atLeast, of } = clause;
   const culprits = of
     .filter((target) => verdictOn(jobs, when, target) === "never")
     .slice(0, NAMED_MAX)
-    .map((target) => `${nameOf(jobs, target)} ${fateOf(jobs, target, when)}`);
+    .map((target) => `${nameOf(jobs, target)} ${describeOutcome(jobs, target, when)}`);
   const why = list(culprits, lost);
-  if (atLeast === of.length) return `${why}; ${lost === 1 ? "it" : "they"} had ${WANTS[when]}`;
-  return `${atLeast} of ${of.length} had ${WANTS[when]}, and ${lost} cannot: ${why}`;
+  if (atLeast === of.length)
+    return `${why}; ${lost === 1 ? "it" : "they"} had ${CONDITION_TEXTS[when]}`;
+  return `${atLeast} of ${of.length} had ${CONDITION_TEXTS[when]}, and ${lost} cannot: ${why}`;
 }
 
 /** "a, b and 4 more". */
@@ -75,7 +76,7 @@ export function nameOf(jobs: JobTable, { jobId, index }: DependencyTarget): stri
   return record === undefined ? id : `${id} (${record.job.spec.name})`;
 }
 
-/** The state of a job or task; undefined when it is gone. */
+/** The state of a job or task; undefined when it was removed. */
 export function stateOfTarget(
   jobs: JobTable,
   { jobId, index }: DependencyTarget,
@@ -85,10 +86,10 @@ export function stateOfTarget(
   return taskStateName(record.job, record.task(index)?.state);
 }
 
-function fateOf(jobs: JobTable, target: DependencyTarget, when: Wanted): string {
+function describeOutcome(jobs: JobTable, target: DependencyTarget, when: Wanted): string {
   const record = jobs.get(target.jobId);
-  if (record === undefined) return "is gone";
-  if (when === "started") return "ended without a start";
+  if (record === undefined) return "was removed";
+  if (when === "started") return "ended before it started";
   const state = stateOfTarget(jobs, target);
   if (target.index === undefined && !isJobEnded(record.progress)) return lostTasks(record);
   return state === "cancelled" || state === "skipped" ? `was ${state}` : `${state}`;

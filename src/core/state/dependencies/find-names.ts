@@ -3,7 +3,7 @@ import { nearest } from "../../../lib/nearest.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { State } from "../state.ts";
 
-/** The newest job of each name. Jobs with other names are not read. */
+/** The newest job of each name. Jobs with other names are not decoded. */
 export function findNames(
   { jobs, index }: State,
   wanted: ReadonlySet<string>,
@@ -17,7 +17,7 @@ export function findNames(
   return found;
 }
 
-/** What was probably meant, among names of the submission and of the newest jobs. */
+/** The most similar name of the submission and of the newest jobs, for a suggestion. */
 export function nearestName(
   { jobs, jobOrder }: State,
   wanted: string,

@@ -5,18 +5,18 @@ import type { JobTable } from "../jobs/job-table.ts";
 import type { Progress } from "../../model/progress.ts";
 import { isJobEnded } from "../../model/progress.ts";
 import { Singletons } from "./singletons.ts";
-import { isNews, verdictOn } from "./verdict.ts";
+import { mayChangeVerdicts, verdictOn } from "./verdict.ts";
 
-/** One clause of a job that waits, and how it stands. */
+/** One clause of a waiting job, and its progress. */
 export interface HeldClause {
   readonly clause: Clause;
-  /** How many targets did what is wanted, how many never will. */
+  /** The number of targets that met the condition, and of those that never will. */
   met: number;
   lost: number;
   isMet: boolean;
 }
 
-/** A job that waits for others. */
+/** A job that waits for dependencies. */
 export interface Hold {
   readonly id: JobId;
   readonly clauses: readonly HeldClause[];
@@ -36,23 +36,23 @@ interface Waiter {
   isDecided: boolean;
 }
 
-/** Who waits for a job as a whole, and who for one of its tasks. */
+/** The dependents of a job as a whole, and those of its tasks. */
 interface Dependents {
   readonly whole: Set<Waiter>;
   readonly byIndex: Map<number, Set<Waiter>>;
 }
 
 /**
- * Jobs that wait for others, who waits for whom, and whose fate is known. Follows State.apply: what
- * happens to a job costs as much as there are jobs that wait for it, however much else these wait
- * for. What is found out here is written to rows by `settle`.
+ * Jobs that wait for dependencies, their targets, and those whose outcome is known. Follows
+ * State.apply: an event of a job costs as much as it has dependents, however many other dependencies
+ * these have. `settle` writes the outcomes to rows.
  */
 export class Holds {
   readonly #jobs: JobTable;
   readonly #holds = new Map<JobId, Hold>();
   readonly #dependents = new Map<JobId, Dependents>();
   readonly singletons: Singletons;
-  /** Their fate is known, in the order in which that was found out; some may be gone since. */
+  /** Holds with a known outcome, in the order in which it became known; some may be removed since. */
   #settled: Hold[] = [];
   #settledHead = 0;
 
@@ -72,7 +72,7 @@ export class Holds {
     return this.#holds.get(id);
   }
 
-  /** The job says these names from now to its end, whether it waits or runs. */
+  /** The job has these singleton names until it ends, whether it waits or runs. */
   declare({ job }: JobRecord): void {
     for (const one of job.spec.dependsOn ?? []) {
       if (one.kind === "singleton") this.singletons.add(one.name, job.id);
@@ -101,11 +101,11 @@ export class Holds {
       this.#dependents.set(target.jobId, dependents);
     }
     setOf(dependents, target.index).add(waiter);
-    // One with a larger id was submitted together with it, and may not be there yet.
+    // A target with a larger id is of the same submission, and may not be added yet.
     if (target.jobId < hold.id || this.#jobs.has(target.jobId)) this.#look(waiter);
   }
 
-  /** It waits no more, or for something else. */
+  /** The job waits no more, or for other targets. */
   drop(id: JobId): void {
     const hold = this.#holds.get(id);
     if (hold === undefined) return;
@@ -122,14 +122,14 @@ export class Holds {
     }
   }
 
-  /** The job has come further. */
+  /** The progress of the job changed. */
   progressed({ job, progress }: JobRecord, before: Progress): void {
     const dependents = this.#dependents.size === 0 ? undefined : this.#dependents.get(job.id);
-    if (dependents === undefined || !isNews(before, progress)) return;
+    if (dependents === undefined || !mayChangeVerdicts(before, progress)) return;
     for (const waiter of dependents.whole) this.#look(waiter);
   }
 
-  /** One of its tasks has; `index` undefined: many have, because the job was closed. */
+  /** One of its tasks changed; `index` undefined: many did, because the job was closed. */
   tasksMoved(id: JobId, index: number | undefined): void {
     const dependents = this.#dependents.size === 0 ? undefined : this.#dependents.get(id);
     if (dependents === undefined || dependents.byIndex.size === 0) return;
@@ -139,7 +139,7 @@ export class Holds {
     }
   }
 
-  /** A job that depends on others has ended: the next job in line may go. */
+  /** A job with dependencies has ended: the next job of its singletons may start. */
   ended({ job }: JobRecord): void {
     this.drop(job.id);
     for (const one of job.spec.dependsOn ?? []) {
@@ -185,7 +185,7 @@ export class Holds {
     this.#settled.push(hold);
   }
 
-  /** The next whose fate is known and not written yet. */
+  /** The next hold with a known outcome that is not written yet. */
   nextSettled(): Hold | undefined {
     for (;;) {
       const hold = this.#settled[this.#settledHead];
@@ -203,7 +203,7 @@ export class Holds {
     }
   }
 
-  /** Jobs that wait for this one or a task of it, whether they know its outcome or not. */
+  /** Jobs that depend on this one or a task of it, whether they know its outcome or not. */
   *dependentsOf(id: JobId): Iterable<Hold> {
     const dependents = this.#dependents.get(id);
     if (dependents === undefined) return;

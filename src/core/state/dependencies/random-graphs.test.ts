@@ -5,7 +5,7 @@ import { readJobs } from "../checks/all-jobs.ts";
 import { rowsOf } from "../checks/holds.ts";
 import { allJobs } from "../checks/all-jobs.ts";
 import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
-import { slowFate } from "../checks/slow-dependencies.ts";
+import { slowOutcome } from "../checks/slow-dependencies.ts";
 import type { World } from "../../../testing/world.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { DependencyInput } from "../../model/job/dependency.ts";
@@ -16,13 +16,13 @@ import { aWorld, statesOf, tick } from "./testing/dependent-jobs.ts";
 
 const kinds = ["afterok", "afterany", "afternotok", "after"] as const;
 
-/** What one job of a submission waits for: others of it by name, older ones by id, or a name. */
+/** The dependencies of one job of a submission: others of it by name, older ones by id, or a name. */
 const dependency = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constantFrom(...kinds),
-      // Mostly those before it: circles are refused, and all else with them.
+      // Mostly on earlier jobs: a cycle rejects the whole submission.
       on: fc.array(
         fc.record({ back: fc.integer({ min: -1, max: 3 }), old: fc.nat(20), task: fc.nat(3) }),
         { minLength: 1, maxLength: 4 },
@@ -123,7 +123,7 @@ function run(world: World, one: Step): void {
   }
 }
 
-/** Whether it was refused. */
+/** Whether it was rejected. */
 function tried(world: World, one: Step): boolean {
   try {
     run(world, one);
@@ -135,7 +135,7 @@ function tried(world: World, one: Step): boolean {
 }
 
 describe("jobs that depend on others", () => {
-  test("are released and skipped as their rows say, whatever happens", () => {
+  test("are released and skipped according to their rows, whatever happens", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
@@ -150,10 +150,10 @@ describe("jobs that depend on others", () => {
           const rows = rowsOf(readJobs(world.state));
           for (const { id, waitsFor = [] } of waited) {
             const job = rows.job(id) ?? expect.fail(`job ${id} is gone`);
-            const fate =
+            const outcome =
               job.closed !== undefined ? "skip" : job.waitsFor === undefined ? "release" : "wait";
-            expect([id, fate]).toEqual([id, slowFate(rows, job, waitsFor)]);
-            seen.add(fate);
+            expect([id, outcome]).toEqual([id, slowOutcome(rows, job, waitsFor)]);
+            seen.add(outcome);
           }
           world.plan();
         }
@@ -163,25 +163,25 @@ describe("jobs that depend on others", () => {
     expect([...seen].sort()).toEqual(["release", "skip", "wait"]);
   });
 
-  test("meet the same fate when targets are removed and the server restarts at any time", () => {
+  test("have the same outcome when targets are removed and the server restarts at any time", () => {
     let compared = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
-        const [keeper, forgetter] = [aWorld(), aWorld()];
+        const [keeper, remover] = [aWorld(), aWorld()];
         for (const [at, one] of steps.entries()) {
-          // What is gone there cannot be named any more: such a submission is refused, in one only.
-          if (!tried(forgetter, one)) continue;
+          // A removed job cannot be named any more: such a submission is rejected in one world only.
+          if (!tried(remover, one)) continue;
           if (one.do === "remove") run(keeper, { do: "wait", ms: one.ms });
           else if (one.do !== "restart") run(keeper, one);
-          // Also while fates are known and not written yet.
-          if (at % 3 === 0) tick(forgetter, 0);
-          if (at % 5 === 0) forgetter.restart();
-          for (const world of [keeper, forgetter]) {
+          // Also while outcomes are known and not written yet.
+          if (at % 3 === 0) tick(remover, 0);
+          if (at % 5 === 0) remover.restart();
+          for (const world of [keeper, remover]) {
             world.settle();
             world.plan();
           }
-          expect(checkState(forgetter.state)).toEqual([]);
-          const [want, have] = [statesOf(keeper), statesOf(forgetter)];
+          expect(checkState(remover.state)).toEqual([]);
+          const [want, have] = [statesOf(keeper), statesOf(remover)];
           for (const [id, state] of have) expect([id, state]).toEqual([id, want.get(id)]);
           for (const [id, state] of want) {
             if (have.has(id)) continue;
@@ -189,7 +189,7 @@ describe("jobs that depend on others", () => {
             compared++;
           }
         }
-        expect(digest(readBack(forgetter.changes))).toEqual(digest(forgetter.state));
+        expect(digest(readBack(remover.changes))).toEqual(digest(remover.state));
       }),
       { numRuns: 500 },
     );

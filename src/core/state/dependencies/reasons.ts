@@ -2,11 +2,11 @@ import { limits } from "../../../limits.ts";
 import type { DependencyTarget } from "../../model/job/dependency.ts";
 import type { Job } from "../../model/job/job.ts";
 import type { State } from "../state.ts";
-import { stateOfTarget, WANTS } from "./describe.ts";
+import { stateOfTarget, CONDITION_TEXTS } from "./describe.ts";
 import type { DependencyVerdict } from "./verdict.ts";
 import { verdictOn } from "./verdict.ts";
 
-/** One thing that a job waits for, for those who ask why. */
+/** One dependency of a job, for explanations. */
 export interface DependencyReason {
   readonly jobId: string;
   readonly name: string;
@@ -37,13 +37,16 @@ function awaited({ jobs, holds }: State, job: Job): Awaited[] {
   for (const clause of job.waitsFor ?? []) {
     if (clause.kind === "singleton") {
       const first = holds.singletons.first(clause.name);
-      if (first === undefined || first >= job.id) continue; // its turn has come
+      if (first === undefined || first >= job.id) continue; // it is next
       const wants = `to end (singleton ${clause.name})`;
       found.push({ target: { jobId: first }, wants, verdict: "open" });
       continue;
     }
     const { when, atLeast, of } = clause;
-    const wants = atLeast < of.length ? `${WANTS[when]} (${atLeast} of ${of.length})` : WANTS[when];
+    const wants =
+      atLeast < of.length
+        ? `${CONDITION_TEXTS[when]} (${atLeast} of ${of.length})`
+        : CONDITION_TEXTS[when];
     for (const target of of) found.push({ target, wants, verdict: verdictOn(jobs, when, target) });
   }
   return found;

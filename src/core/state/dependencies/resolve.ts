@@ -12,7 +12,7 @@ import type { State } from "../state.ts";
 import { findCycle } from "./cycle.ts";
 import { findNames, nearestName } from "./find-names.ts";
 
-/** One job of a submission. `isNew`: it was not there before, by its idempotency key. */
+/** One job of a submission. `isNew`: no job with its idempotency key exists. */
 export interface Submittable {
   readonly id: JobId;
   readonly spec: JobSpec;
@@ -25,8 +25,8 @@ interface Named {
 }
 
 /**
- * What each new job of a submission waits for, in their order. Throws when a name is not known or
- * not clear, or when jobs would wait for each other in a circle.
+ * The targets of each new job of a submission, in order. Throws when a name is unknown or ambiguous, or
+ * when the jobs depend on each other in a cycle.
  */
 export function resolveDependencies(
   state: State,
@@ -65,7 +65,7 @@ const TASK_NAME = /^(.+)\.(\d{1,9})$/s;
 class Resolver {
   readonly #state: State;
   readonly #here = new Map<string, Named>();
-  /** Names that Busbar gave to several jobs: no harm, unless somebody means one of them. */
+  /** Names that Busbar gave to several jobs: an error only if a dependency uses one of them. */
   readonly #unclear = new Set<string>();
   readonly #elsewhere: ReadonlyMap<string, JobId>;
 
@@ -84,7 +84,7 @@ class Resolver {
       if (!isGiven) {
         throw unprocessable(
           field,
-          `${JSON.stringify(spec.name)} is there twice; where jobs depend on others each has a name of its own`,
+          `${JSON.stringify(spec.name)} appears twice; jobs that depend on each other need different names`,
         );
       }
       this.#unclear.add(spec.name);
@@ -120,7 +120,7 @@ class Resolver {
     if (atLeast > of.length) {
       throw unprocessable(
         `${field}.atLeast`,
-        `${atLeast} of ${of.length} different ones cannot be met`,
+        `is ${atLeast}, but the list has only ${of.length} different jobs`,
       );
     }
     return { kind: "jobs", when: WANTED[kind], atLeast, of };
@@ -130,7 +130,8 @@ class Resolver {
     if (ID.test(text)) {
       const { jobId, index } = parseTaskId(text, field);
       const spec = this.#state.jobs.get(jobId)?.job.spec;
-      if (spec === undefined) throw unprocessable(field, `there is no job ${jobId}, or no longer`);
+      if (spec === undefined)
+        throw unprocessable(field, `there is no job ${jobId}; it may have been removed`);
       return (
         targetOf({ id: jobId, spec }, index) ?? fail(field, `job ${jobId} has no task ${index}`)
       );
@@ -152,7 +153,10 @@ class Resolver {
 
   #isHere(name: string, field: string): Named | undefined {
     if (this.#unclear.has(name)) {
-      throw unprocessable(field, `several jobs here are called ${JSON.stringify(name)}; name them`);
+      throw unprocessable(
+        field,
+        `several jobs here have the name ${JSON.stringify(name)}; give each its own name`,
+      );
     }
     return this.#here.get(name);
   }
@@ -183,7 +187,7 @@ function fail(field: string, message: string): never {
   throw unprocessable(field, message);
 }
 
-/** Only new jobs can wait for new ones, so a circle lies within one submission. */
+/** Only new jobs can depend on new ones, so a cycle lies within one submission. */
 function checkCycles(
   all: readonly Submittable[],
   clauses: ReadonlyMap<JobId, readonly Clause[]>,
@@ -197,7 +201,7 @@ function checkCycles(
       if (clause.kind === "jobs") {
         for (const { jobId } of clause.of) others.push(places.get(jobId) ?? -1);
       } else {
-        // Of jobs with one singleton each waits for the one before it.
+        // Jobs with the same singleton each wait for the one before.
         others.push(before.get(clause.name) ?? -1);
         before.set(clause.name, at);
       }

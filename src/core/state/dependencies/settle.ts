@@ -10,9 +10,8 @@ import type { Hold, HeldClause } from "./holds.ts";
 import { verdictOn } from "./verdict.ts";
 
 /**
- * The next job whose fate is known: released into the queue, skipped, or given up. Looks at the newest state,
- * so each must be applied before the next is asked for; a skipped job is an ended one, and so the
- * next may be one that waited for it.
+ * The next job with a known outcome: released into the queue, skipped, or given up. Reads the newest state: apply each change before the
+ * next call. A skipped job has ended, so the next may be one of its dependents.
  */
 export function nextSettlement(state: State, nowMs: number): Change | undefined {
   const hold = state.holds.nextSettled();
@@ -21,8 +20,8 @@ export function nextSettlement(state: State, nowMs: number): Change | undefined 
 }
 
 /**
- * The row of a job that waits, without targets whose outcome is known: these may then be removed,
- * and a restarted server still knows all it needs.
+ * The row of a waiting job without targets whose outcome is known: these can then be removed, and a
+ * restarted server still has all it needs.
  */
 export function condense(state: State, hold: Hold, nowMs: number): Change {
   if (hold.broken !== undefined || hold.unmet === 0) {
@@ -49,7 +48,7 @@ function settled(state: State, hold: Hold, atMs: number): Job {
   return { ...job, closed: isNeedless ? { ...closed, isNeedless } : closed };
 }
 
-/** It was for a failure that did not come, or after something that was not needed itself. */
+/** Its condition was a failure that did not happen, or its target was itself not needed. */
 function wasNotNeeded(jobs: JobTable, { clause }: HeldClause): boolean {
   if (clause.kind === "singleton") return false;
   const { when, of } = clause;

@@ -7,9 +7,8 @@ interface Line {
 }
 
 /**
- * Jobs that said the same name, in the order of their ids: the first of them that has not ended may
- * go. One that ends behind the first stays in line until it comes to the front, so that each is
- * looked at once.
+ * Jobs with the same singleton name, in the order of their ids: the first that has not ended may run. A
+ * job that ends out of order stays until it comes first, so that each is visited once.
  */
 export class Singletons {
   readonly #lines = new Map<string, Line>();
@@ -29,7 +28,7 @@ export class Singletons {
     line.ids.push(id);
   }
 
-  /** The first that has not ended. */
+  /** The first job that has not ended. */
   first(name: string): JobId | undefined {
     const line = this.#lines.get(name);
     if (line === undefined) return undefined;

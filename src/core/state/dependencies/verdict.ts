@@ -6,10 +6,10 @@ import type { JobTable } from "../jobs/job-table.ts";
 import type { Progress, TaskStateName } from "../../model/progress.ts";
 import { isJobEnded, taskStateName } from "../../model/progress.ts";
 
-/** Whether a target did what is wanted of it. Only "open" can still change. */
+/** Whether a target met the condition. Only "open" can still change. */
 export type DependencyVerdict = "met" | "never" | "open";
 
-/** How far a job or task is, as far as others may wait for it. All of it stays once it is true. */
+/** The progress of a job or task that conditions depend on. Each field stays true once it is true. */
 interface Course {
   readonly hasStarted: boolean;
   readonly hasEnded: boolean;
@@ -31,10 +31,10 @@ export function verdictOn(
 }
 
 function courseOf(jobs: JobTable, { jobId, index }: DependencyTarget): Course {
-  // What most ask of a job that has ended is known without reading it.
+  // The most frequent question about an ended job is answered without decoding it.
   if (index === undefined && jobs.foldedEnd(jobId)?.state === "succeeded") return SUCCEEDED;
-  const record = jobs.getBegun(jobId);
-  // Otherwise a folded job only waits.
+  const record = jobs.getIfBegun(jobId);
+  // Otherwise a folded job is queued.
   if (record === undefined) return jobs.has(jobId) ? NOT_BEGUN : GONE;
   return index === undefined ? courseOfJob(record.progress) : courseOfTask(record, index);
 }
@@ -85,8 +85,8 @@ function judge(
   }
 }
 
-/** Whether a job's progress says something to others that it did not say before. */
-export function isNews(before: Progress, after: Progress): boolean {
+/** Whether the change of a job's progress can change a verdict of its dependents. */
+export function mayChangeVerdicts(before: Progress, after: Progress): boolean {
   const [a, b] = [courseOfJob(before), courseOfJob(after)];
   return a.hasStarted !== b.hasStarted || a.hasEnded !== b.hasEnded || a.isDoomed !== b.isDoomed;
 }

@@ -48,7 +48,7 @@ const rowsOf = (world: World, id: JobId): Task[] => [
   ...(world.state.jobs.get(id)?.taskRows() ?? []),
 ];
 
-test("the planner leaves jobs with energy alone, and goes on with them when it is told to", () => {
+test("the planner ignores jobs with energy while an external scheduler assigns them, and resumes afterwards", () => {
   const world = aWorld(100);
   world.flush(); // folded, as it only waits
   expect(world.plan()).toEqual([]);
@@ -64,7 +64,7 @@ test("the planner leaves jobs with energy alone, and goes on with them when it i
   expect(checkState(world.state)).toEqual([]);
 });
 
-test("a share is no more than is left, and than the job and the node take at once", () => {
+test("a share is at most what is left, and what the job and the node accept at once", () => {
   const world = aWorld(100);
   const power = { watts: 10, isBare: true as const, greatestShare: 30 };
   const at = { session: ++session, nowMs: world.nowMs };
@@ -75,7 +75,7 @@ test("a share is no more than is left, and than the job and the node take at onc
   expect(() => assign(world, 1, "c", 1)).toThrow("all of its energy is assigned already");
 });
 
-test("refusals say why, and change nothing", () => {
+test("refusals name the reason, and change nothing", () => {
   const world = aWorld(100);
   const spec = toJobSpec({ command: ["true"] });
   world.do({
@@ -88,12 +88,12 @@ test("refusals say why, and change nothing", () => {
   const before = digest(world.state);
   for (const [args, why] of [
     [[9, "a", 1], "there is no job 9"],
-    [[2, "c", 1], "job 2 asks for no energy"],
+    [[2, "c", 1], "job 2 requests no energy"],
     [[1, "x", 1], "there is no node x"],
     [[1, "c", 0], "must be a whole number from 1"],
     [[1, "c", 1.5], "must be a whole number from 1"],
     [[1, "c", 101], "is more than the 100 watt-seconds of job 1"],
-    [[1, "a", 1], "node a: busy: works at another share"],
+    [[1, "a", 1], "node a: busy with another share"],
     [[1, "b", 1], "node b: drained"],
   ] as const) {
     const [job, node, wattSeconds] = args;
@@ -110,9 +110,9 @@ test("refusals say why, and change nothing", () => {
   expect(() => assign(world, 1, "c", 1)).toThrow("it is cancelled");
 });
 
-describe("a job with a share too many that failed gets no more shares, and is given up", () => {
+describe("a job with one failed share too many gets no more shares, and is given up", () => {
   const failFirst = (world: World): void => {
-    world.report("a", [1, 0, 1], { kind: "stopped" }); // nobody had asked for it
+    world.report("a", [1, 0, 1], { kind: "stopped" }); // without a request to stop it
     expect(checkState(world.state)).toEqual([]);
     const why = "too many of its shares failed, and it is given up";
     expect(() => assign(world, 1, "c", 1)).toThrow(why);
@@ -244,7 +244,7 @@ function take(world: World, given: Step): void {
 
 const ENERGIES = [50, 33, 7];
 
-/** The server runs without the flag again, and every share that is under way succeeds. */
+/** The server runs without the flag again, and every running share succeeds. */
 function finish(world: World): void {
   world.isEnergyExternal = false;
   world.restart();
@@ -259,7 +259,7 @@ function finish(world: World): void {
   }
 }
 
-test("whatever is assigned, done and lost: shares never exceed their job, and all of it can be done while it has retries", () => {
+test("under any sequence of assignments, ends and losses, shares never exceed their job, and all of it can be done while it has retries", () => {
   const retries = fc.constantFrom(0, 1, 1_000);
   fc.assert(
     fc.property(retries, fc.array(step, { maxLength: 40 }), (most, steps) => {

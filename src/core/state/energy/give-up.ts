@@ -6,15 +6,15 @@ import type { JobRecord } from "../jobs/job-record.ts";
 import type { Progress } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 
-/** When what an ended share left undone may be placed again; 0: at once. */
+/** The time at which the undone part of an ended share may be placed again; 0: at once. */
 export function retryAtMs(job: Job, { energy }: Progress, { state }: Task): number {
   if (state.kind !== "failed" || !isOwnFailure(state.failure)) return 0;
   return state.endedAtMs + backoffMs(job.spec.retries, Math.max(1, energy?.failures ?? 1));
 }
 
 /**
- * The next change of a job that is given up: its row, which closes it, then one by one its shares that go on, which are
- * stopped. Each must be applied before the next is asked for.
+ * The next change of a job that is given up: first its row, which closes it, then one by one its running shares, which are stopped. Apply
+ * each before the next call.
  */
 export function nextGivenUp(state: State, nowMs: number): Change | undefined {
   for (const id of state.failing) {

@@ -1,12 +1,12 @@
 import type { Revision } from "../../model/ids.ts";
 import { isEnded, type Task } from "../../model/job/task.ts";
 
-/** The shares of a job with energy: indexes are given out one after the other, each when it is placed. */
+/** The shares of a job with energy: each gets the next index when it is placed. */
 export class ShareTasks {
   readonly #rows = new Map<number, Task>();
   readonly #open = new Map<number, Task>();
   readonly #revisions = new Map<number, Revision>();
-  /** The next index that was never given out. */
+  /** The next unused index. */
   next = 0;
 
   get size(): number {

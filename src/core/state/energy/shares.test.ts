@@ -75,7 +75,7 @@ const tick = (): void => {
 };
 
 describe("a job with energy", () => {
-  test("is split over all edges that are free, ends with its last share, and starts with its first", () => {
+  test("is split over all free edges, ends with its last share, and starts with its first", () => {
     edge("a", { watts: 10 });
     edge("b", { watts: 30 });
     submit(400);
@@ -97,13 +97,13 @@ describe("a job with energy", () => {
     expect(job().progress).toMatchObject(ended);
   });
 
-  test("that asks for none succeeds at once, whoever there is", () => {
+  test("with 0 watt-seconds succeeds at once, with or without nodes", () => {
     edge("c", { isBare: undefined as never });
     submit(0);
     expect(job().progress.state).toBe("succeeded");
   });
 
-  test("that asks for none succeeds at once, without a task", () => {
+  test("with 0 watt-seconds succeeds at once, without a task", () => {
     submit(0);
     expect(job().progress).toMatchObject({ state: "succeeded", startedAtMs: world.nowMs });
     expect(job().ranges).toEqual([]);
@@ -135,7 +135,7 @@ describe("a job with energy", () => {
     expect(rounds).toBe(4);
   });
 
-  test("an edge works at one share at a time, whatever else it runs", () => {
+  test("an edge runs one share at a time, whatever else it runs", () => {
     edges("a");
     submit(10);
     submit(10);
@@ -152,8 +152,8 @@ describe("a job with energy", () => {
   });
 });
 
-describe("what a share leaves undone is split again", () => {
-  test("of an edge that vanishes, less what it had told; a late report changes nothing", () => {
+describe("the undone part of a share is split again", () => {
+  test("when its edge vanishes, less the reported progress; a late report changes nothing", () => {
     edges("a", "b");
     submit(200, { energy: { wattSeconds: 200, greatestShare: 100 } });
     expect(place()).toEqual(["a 100", "b 100"]);
@@ -167,7 +167,7 @@ describe("what a share leaves undone is split again", () => {
     world.restart();
     expect(checkState(world.state)).toEqual([]);
     edge("a", {}, { runs: [{ jobId: a.jobId, index: a.index, attempt: a.attempt }] });
-    end(a); // it had gone on: too late
+    end(a); // it continued: too late
     expect(energy()).toMatchObject({ placed: 133, done: 33 });
     expect(place()).toEqual(["a 67"]);
     end(b);
@@ -177,7 +177,7 @@ describe("what a share leaves undone is split again", () => {
     expect(rows().map(doneOf)).toEqual([33, 100, 67]);
   });
 
-  test("of an edge without power for a minute", () => {
+  test("when its edge has no power for a minute", () => {
     edges("a");
     submit(100);
     place();
@@ -207,7 +207,7 @@ describe("what a share leaves undone is split again", () => {
     expect(place()).toEqual(["a 10"]);
   });
 
-  test("of one that somebody cancels; the whole job ends when that is cancelled", () => {
+  test("when a user cancels the share; cancelling the job ends all of it", () => {
     edges("a", "b");
     submit(200, { energy: { wattSeconds: 200, greatestShare: 100 } });
     place();
@@ -231,7 +231,7 @@ describe("what a share leaves undone is split again", () => {
     expect(() => cancel(9)).toThrow("no task 9");
   });
 
-  test("of a command that failed all of it, after the backoff, until no retry is left", () => {
+  test("when its command failed, all of it, after the backoff, until no retry is left", () => {
     edges("a", "b");
     const retries = { max: 1, backoffMs: 5_000 };
     submit(200, { command: ["x"], retries, energy: { wattSeconds: 200, greatestShare: 100 } });
@@ -255,7 +255,7 @@ describe("what a share leaves undone is split again", () => {
     expect(place()).toEqual([]);
   });
 
-  test("not on an edge whose work must not run twice: the job fails", () => {
+  test("not when its edge must not run work twice: then the job fails", () => {
     edge("a", {}, { loss: { onLost: "fail" } });
     submit(100);
     place();
@@ -266,8 +266,8 @@ describe("what a share leaves undone is split again", () => {
   });
 });
 
-describe("where shares go", () => {
-  test("not to drained, full or unasked-for edges, nor those that need a command", () => {
+describe("placement of shares", () => {
+  test("not on drained, full or excluded edges, nor on those that need a command", () => {
     edges("a", "b");
     edge("c", { isBare: undefined as never });
     edge("d", {}, { labels: { site: "north" } });
@@ -280,7 +280,7 @@ describe("where shares go", () => {
     expect(place()).toEqual(["c 30"]);
   });
 
-  test("no more at once than its group may run", () => {
+  test("no more at once than the group may run", () => {
     edges("a", "b", "c");
     world.do({ kind: "put-group", id: "g" as never, runningTasksMax: 2 });
     submit(90, { group: "g", energy: { wattSeconds: 90, greatestShare: 30 } });
@@ -290,7 +290,7 @@ describe("where shares go", () => {
     expect(place()).toHaveLength(1);
   });
 
-  test("waits for the first edge where there is none, and says why it waits", () => {
+  test("waits for the first edge when there is none, and explain says so", () => {
     world.do({ kind: "connect-node", ...aHello("plain", { session: ++session }) });
     submit(30);
     expect(place()).toEqual([]);
@@ -307,12 +307,14 @@ describe("where shares go", () => {
     expect(place()).toEqual(["a 30"]);
     const about = { nowMs: world.nowMs };
     const policy = createPolicy({ policy: "spread" }, () => 0);
-    // 3 s for what it works at, 4 s for this.
+    // 3 s for its present share, 4 s for this one.
     const at = new Date(world.nowMs + 7_000).toISOString();
     const { summary, reasons } = explainJob(world.state, job(2), policy, about);
-    expect(summary).toContain(`40 Ws are not placed: at present power they would be used at ${at}`);
+    expect(summary).toContain(
+      `40 Ws are not placed: with the present power they would be done at ${at}`,
+    );
     expect(reasons).toMatchObject([
-      { reason: "busy: works at another share", never: false },
+      { reason: "busy with another share", never: false },
       { reason: "has no power", never: true },
     ]);
     expect(() => submit(9, { placement: { node: "nowhere" } })).toThrow(
@@ -320,7 +322,7 @@ describe("where shares go", () => {
     );
   });
 
-  test("to no pull cluster, and the reason says so", () => {
+  test("not on a pull cluster, and the reason says so", () => {
     const node = { type: "node", inside: [{ type: "core", size: 8 }] };
     const graph = parseGraph(documentOf({ type: "cluster", inside: [node] }));
     world.do({
@@ -337,7 +339,7 @@ describe("where shares go", () => {
     expect(place()).toEqual([]);
     const policy = createPolicy({ policy: "spread" }, () => 0);
     const reason =
-      "energy is asked for, and is split over nodes with power: a site takes its shares as a node of cluster sites";
+      "the job requests energy, which is split over nodes with power: a site gets its shares as a node of cluster sites";
     expect(explainJob(world.state, job(2), policy).clusters).toEqual([
       { cluster: "site-a", kind: "pulling", verdict: "never", reasons: [reason] },
     ]);
@@ -360,20 +362,20 @@ describe("where shares go", () => {
   });
 });
 
-describe("of many free edges", () => {
+describe("with many free edges", () => {
   const MANY = 300;
   const looks = (): number => world.state.fleet.work.nodesLookedAt;
 
-  test("that are alike no more are looked at than get shares, and each gets its turn", () => {
+  test("of equal ones, no more are looked at than get shares, and each gets its turn", () => {
     for (let at = 0; at < MANY; at++) edge(`e${at}`, { tickMs: 60_000 });
     const before = looks();
     for (let at = 0; at < 20; at++) submit(400);
     const placed = place();
     expect(new Set(placed).size).toBe(20);
-    expect(looks() - before).toBeLessThan(20 * 16 + 2 * MANY); // all of them are looked at when the class is new
+    expect(looks() - before).toBeLessThan(20 * 16 + 2 * MANY); // all of them are searched when the class is new
   });
 
-  test("one whose power changes is of another kind from then on", () => {
+  test("one whose power changes becomes a different kind", () => {
     edges("a", "b", "c");
     const power = { watts: 40, isBare: true } as const;
     const { link } = world.state.nodes.get(nodeId("b"))?.node ?? {};

@@ -42,8 +42,8 @@ const place = (): string[] => {
   return placed;
 };
 
-describe("a node that stands for the edges of a site", () => {
-  test("takes as many shares at once as it says, of one job one in a split", () => {
+describe("a node that represents the edges of a site", () => {
+  test("accepts as many shares at once as it reports, and in a split one per job", () => {
     connect("site-a", power(30));
     connect("site-b", power(10));
     energy(400);
@@ -52,7 +52,7 @@ describe("a node that stands for the edges of a site", () => {
     expect(place()).toEqual([]);
     tell("site-b", power(20, { shares: 2 }));
     expect(place()).toEqual(["site-b: 2 50"]);
-    // It may take fewer than it has: what it has stays.
+    // It may accept fewer than it has: running shares stay.
     tell("site-b", power(20, { shares: 1 }));
     energy(60);
     expect(place()).toEqual([]);
@@ -61,9 +61,9 @@ describe("a node that stands for the edges of a site", () => {
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 
-  test("takes no other task, though its edges have cpus", () => {
+  test("accepts no other task, though its edges have cpus", () => {
     connect("site-a", power(30, { shares: 4 }));
-    expect(() => submit({ command: ["true"] })).toThrow("takes shares of energy only");
+    expect(() => submit({ command: ["true"] })).toThrow("runs only shares of energy");
     connect("w1", undefined, { cpu: 1_000 });
     submit({ command: ["true"] });
     expect(place()).toEqual(["w1: 1 task"]);
@@ -71,10 +71,10 @@ describe("a node that stands for the edges of a site", () => {
     expect(place()).toEqual([]);
   });
 
-  test("takes shares that run on one of its edges, however many it takes at once", () => {
+  test("accepts shares that run on one of its edges, however many it accepts at once", () => {
     connect("site-a", power(30, { shares: 8 }));
     const large = { command: ["true"], resources: { cpu: 5 } };
-    expect(() => energy(400, large)).toThrow("too small: has 4 cpu, 5 cpu asked");
+    expect(() => energy(400, large)).toThrow("too small: has 4 cpu, 5 cpu requested");
     energy(400, { command: ["true"], resources: { cpu: 4 } });
     energy(300, { command: ["true"], resources: { cpu: 4 } });
     expect(place()).toEqual(["site-a: 1 400", "site-a: 2 300"]);
@@ -83,14 +83,14 @@ describe("a node that stands for the edges of a site", () => {
     expect(place()).toEqual(["site-a: 3 200"]);
   });
 
-  test("an edge that becomes a site takes no tasks from then on", () => {
+  test("an edge that becomes a site accepts no more tasks", () => {
     connect("site-a", power(30, { capacity: {} }));
     tell("site-a", { watts: 30, isBare: true });
     energy(10);
     expect(place()).toEqual(["site-a: 1 10"]);
     tell("site-a", power(30, { capacity: {} }));
     expect(() => submit({ command: ["true"], resources: { cpu: 0 } })).toThrow(
-      "takes shares of energy only",
+      "runs only shares of energy",
     );
   });
 });

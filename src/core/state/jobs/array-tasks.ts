@@ -6,21 +6,21 @@ import { isEnded } from "../../model/job/task.ts";
 import { RevisionColumn } from "./columns/revision-column.ts";
 import { TaskColumns, TaskTables } from "./columns/task-columns.ts";
 
-/** Positions of an array that share their columns. */
+/** The number of array positions that share a block of columns. */
 export const TASKS_PER_BLOCK = 4_096;
 
 /**
- * The rows of an array's tasks. Those that have ended are final and most of them, so that they are
- * kept in columns; the others as they are.
+ * The rows of an array's tasks. Ended rows are final and the majority, so they are stored in
+ * columns; open rows are objects.
  */
 export class ArrayTasks {
   readonly #jobId: JobId;
   readonly #ranges: IndexRanges;
   readonly #total: number;
-  /** Position of the first index of each range. */
+  /** The position of the first index of each range. */
   readonly #starts: readonly number[];
   readonly #open = new Map<number, Task>();
-  /** How many open rows stand in each block. */
+  /** The number of open rows in each block. */
   readonly #openIn: number[] = [];
   readonly #ended: (TaskColumns | undefined)[] = [];
   /** Of all rows, open and ended. */
@@ -89,7 +89,7 @@ export class ArrayTasks {
     return this.#open.values();
   }
 
-  /** Every row, in no order. Those that have ended are made for the look. */
+  /** Every row, in no order. Rows of ended tasks are decoded on each call. */
   *rows(): Generator<Task> {
     yield* this.#open.values();
     for (const [position, index] of this.#endedPlaces()) {
@@ -103,7 +103,7 @@ export class ArrayTasks {
   }
 
   /** Rows that may hold more than how, where and when a task ended. */
-  *unlike(): Generator<Task> {
+  *detailed(): Generator<Task> {
     yield* this.#open.values();
     for (const block of this.#ended) if (block !== undefined) yield* block.texts();
   }
@@ -113,7 +113,7 @@ export class ArrayTasks {
     for (const [, index] of this.#endedPlaces()) yield index;
   }
 
-  /** Nodes and clusters that tasks are or were on, as far as rows say so. */
+  /** The nodes and clusters of present and past attempts, as far as rows name them. */
   get tables(): TaskTables {
     return this.#tables;
   }
@@ -123,8 +123,9 @@ export class ArrayTasks {
   }
 
   /**
-   * What stands in the block of a position: undefined if a task of it is open and all must be
-   * looked at, otherwise how many of its tasks ended how; those beyond have no row.
+   * The content of a position's block: undefined when one of its tasks is open, so that the caller
+   * must read each row; otherwise the number of its ended tasks by kind; the other tasks of the
+   * block have no row.
    */
   endedKinds(position: number): TaskColumns["kinds"] | "no-rows" | undefined {
     const at = blockOf(position);
@@ -175,7 +176,7 @@ export class ArrayTasks {
     else this.#offeredTo.set(cluster, count);
   }
 
-  /** Where an index stands; undefined: the array has no such task. */
+  /** The position of an index; undefined: the array has no such task. */
   #positionOf(index: number): number | undefined {
     let low = 0;
     let high = this.#starts.length - 1;

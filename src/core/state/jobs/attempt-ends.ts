@@ -4,7 +4,7 @@ import type { JobRecord } from "./job-record.ts";
 import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import type { State } from "../state.ts";
 
-/** An attempt has left its node: what that says of the node. */
+/** An attempt has left its node: records what its end says about the health of the node. */
 export function attemptEnded(
   fleet: Fleet,
   { job }: JobRecord,
@@ -12,11 +12,11 @@ export function attemptEnded(
   { before, after }: { readonly before: Task; readonly after: Task },
 ): void {
   fleet.suspicions.left(node.node, before, after);
-  node.pace.ended(job.spec, after);
+  node.runTimes.ended(job.spec, after);
   fleet.ahead.taskEnded(node);
 }
 
-/** Keeps what nodes hold ahead in step: it uses nothing. */
+/** Updates the tasks that nodes hold ahead. A held task uses no capacity. */
 export function heldMoved(
   { fleet, nodes, nodeTotals }: Pick<State, "fleet" | "nodes" | "nodeTotals">,
   record: JobRecord,
@@ -29,7 +29,7 @@ export function heldMoved(
   const to = after.state.kind === "held" ? nodes.get(after.state.nodeId) : undefined;
   if (from !== undefined && before !== undefined) {
     nodeTotals.drop(from, before);
-    // Begun and ended in one report: it was never seen to use anything.
+    // It started and ended in one report: no row ever showed it in use.
     const isOver = isEnded(after.state) || after.past !== before.past;
     const wasMade = after.attempt === before.attempt;
     if (isOver && wasMade) attemptEnded(fleet, record, from, { before, after });

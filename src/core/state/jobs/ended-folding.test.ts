@@ -28,7 +28,7 @@ const singles = (count: number): Partial<JobSpecInput>[] =>
   Array.from({ length: count }, (_, at) => ({ name: `job-${at}` }));
 
 describe("ended jobs", () => {
-  test("are folded when they are stored, and say what they said", () => {
+  test("are folded once they are durable, and read the same", () => {
     const specs = [...singles(3), { array: "0-4" }, { array: "1-9:2", retries: { max: 1 } }];
     for (const code of [0, 3]) {
       const world = worldWithEnded(specs, code);
@@ -41,7 +41,7 @@ describe("ended jobs", () => {
     }
   });
 
-  test("are not read when rows are read back", () => {
+  test("are not decoded when rows are read back", () => {
     const world = worldWithEnded(singles(50));
     const back = readBack(world.changes);
     // A lane opens the first job that is put into it, before the rows of tasks come.
@@ -49,7 +49,7 @@ describe("ended jobs", () => {
     expect([...back.jobs.openRecords()]).toEqual([]);
     expect(digest(back)).toEqual(digest(world.state));
     expect(checkState(back)).toEqual([]);
-    // Its lane still names them; whoever looks for the next to place passes them over unread.
+    // Their lane still lists them; the search for the next placement skips them without decoding.
     const { unfoldings } = back.jobs;
     world.state = back;
     expect(world.plan()).toEqual([]);
@@ -71,7 +71,7 @@ describe("ended jobs", () => {
     expect(digest(back)).toEqual(digest(world.state));
   });
 
-  test("are removed in the order they ended, without records of the others", () => {
+  test("are removed in the order they ended, without making records of the others", () => {
     const world = worldWithEnded(singles(5));
     world.flush();
     world.nowMs += limits.finishedAgeMsMin;
@@ -96,13 +96,13 @@ describe("ended jobs", () => {
     expect(removed()).toBe(3);
   });
 
-  test("of a large array keep columns: no row is an object of its own", () => {
+  test("of a large array use columns: no row is an object of its own", () => {
     const count = limits.foldedTaskRowsMax + 1;
     const world = worldWithEnded([{ array: `0-${count - 1}` }]);
     world.flush();
     const record = world.state.jobs.getOpen(jobId(1));
     expect([...(record?.openTaskRows() ?? [])]).toEqual([]);
-    expect([...(record?.unlikeTaskRows() ?? [])]).toEqual([]);
+    expect([...(record?.detailedTaskRows() ?? [])]).toEqual([]);
     expect(record?.taskRowCount).toBe(count);
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
@@ -154,7 +154,7 @@ const task: fc.Arbitrary<Task> = fc
   })
   .map(({ takes, told, ...rest }) => ({ ...rest, ...(takes && { takes }), ...(told && { told }) }));
 
-test("the rows of an array are what a map would hold, whatever their tasks did", () => {
+test("the rows of an array equal those of a map, whatever their tasks do", () => {
   fc.assert(
     fc.property(fc.array(task, { maxLength: 40 }), (tasks) => {
       const rows = new ArrayTasks(jobId(7), RANGES);

@@ -2,12 +2,12 @@ import { invariant } from "../../../lib/invariant.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { JobTable } from "./job-table.ts";
 
-/** Ended jobs, in the order in which they ended: the first are removed first. */
+/** Ended jobs, in the order in which they ended: the oldest are removed first. */
 export class EndedJobs {
   readonly #jobs: JobTable;
   #ids: JobId[] = [];
   #head = 0;
-  /** Rows of their tasks. */
+  /** The rows of their tasks. */
   tasks = 0;
 
   constructor(jobs: JobTable) {
@@ -18,7 +18,7 @@ export class EndedJobs {
     return this.#ids.length - this.#head;
   }
 
-  /** The one that ended longest ago, `skip` further on. */
+  /** The job that ended first, `skip` further on. */
   oldest(skip: number): JobId | undefined {
     return this.#ids[this.#head + skip];
   }
@@ -28,7 +28,7 @@ export class EndedJobs {
     this.tasks += taskRows;
   }
 
-  /** After jobs were added in another order than that in which they ended. */
+  /** Restores the order after jobs were added in another one. */
   sort(): void {
     const ends = this.#ids.map((id) => this.#jobs.endOf(id));
     const ids = this.#ids;

@@ -8,7 +8,7 @@ const aLane = {} as Lane;
 const IDS_PER_BLOCK = 4;
 
 describe("folded jobs", () => {
-  test("are what a map would hold, whatever comes and goes", () => {
+  test("equal a map under any sequence of additions and removals", () => {
     const steps = fc.array(
       fc.oneof(
         {

@@ -9,14 +9,14 @@ import { PagePool, TextBlock } from "./text-block.ts";
 
 export const IDS_PER_BLOCK = 4_096;
 
-/** What is known of a folded job that has ended without reading its text. */
+/** The facts of a folded ended job that are available without decoding its text. */
 export interface EndedMark {
   readonly kind: "ended";
   readonly group: GroupId;
   readonly state: JobStateName;
 }
 
-/** One that waits. */
+/** A queued job. */
 interface WaitingFold {
   readonly text: string;
   readonly lane: Lane;
@@ -29,22 +29,22 @@ export interface KeptTask {
   readonly revision: Revision;
 }
 
-/** How an ended job is kept. */
+/** The folded form of an ended job. */
 export interface EndedFold {
-  /** Its row, and on further lines those of its tasks that are not in a column. */
+  /** Its row, and on further lines the rows of its tasks that are not in a column. */
   readonly text: string;
   readonly group: GroupId;
   readonly state: JobStateName;
   readonly endMs: number;
-  /** Of all that is shown of it. */
+  /** The highest revision of its rows. */
   readonly revision: Revision;
-  /** Of a job without array. */
+  /** The row of the task of a job without an array. */
   readonly only: KeptTask | undefined;
 }
 
 /**
- * Jobs as the text of their stored rows. Of one that waits its lane is known, of one that has ended
- * its group, its state and its end. They stand in blocks of neighbouring ids.
+ * Jobs as the text of their stored rows. For a queued job the lane is available without decoding;
+ * for an ended one its group, state and end. Jobs are in blocks of neighbouring ids.
  */
 export class FoldedJobs {
   readonly #idsPerBlock: number;
@@ -61,7 +61,7 @@ export class FoldedJobs {
     return this.#size;
   }
 
-  /** One that waits. */
+  /** Adds a queued job. */
   add(id: JobId, fold: WaitingFold): void {
     const block = this.#blockFor(id);
     block.add(id - block.first, fold);
@@ -75,7 +75,7 @@ export class FoldedJobs {
     this.#size++;
   }
 
-  /** One that waits, and of whose only task the row was read: it has ended. */
+  /** The row of the only task of a queued job was read back: the job has ended. */
   endInPlace(id: JobId, fold: Omit<EndedFold, "text">): void {
     const block = this.#blockOf(id);
     invariant(block !== undefined, `job ${id} is folded`);
@@ -103,13 +103,13 @@ export class FoldedJobs {
     return text;
   }
 
-  /** Of all that is shown of a folded job. */
+  /** The highest revision of a folded job's rows. */
   revisionOf(id: JobId): Revision {
     const block = this.#blockOf(id);
     return block?.revisions.get(id - block.first) ?? NO_REVISION;
   }
 
-  /** The row of an ended job's only task, if it stands in the columns. */
+  /** The row of an ended job's only task, if it is in the columns. */
   taskOf(id: JobId): KeptTask | undefined {
     const block = this.#blockOf(id);
     return block?.taskAt(id - block.first);
@@ -120,13 +120,13 @@ export class FoldedJobs {
     return block?.columns?.has(id - block.first) === true;
   }
 
-  /** When a folded job ended. */
+  /** The time at which a folded job ended. */
   endOf(id: JobId): number {
     const block = this.#blockOf(id);
     return block?.ends?.[id - block.first] ?? 0;
   }
 
-  /** Ids of those that have ended, rising within a block. */
+  /** Ids of ended jobs, ascending within a block. */
   *endedIds(): Generator<JobId> {
     for (const block of this.#blocks.values()) {
       for (const [at, mark] of block.marks.entries()) {
@@ -180,7 +180,7 @@ class Block {
   columns: TaskColumns | undefined = undefined;
   #taskRevisions: RevisionColumn | undefined = undefined;
   left = 0;
-  /** Jobs of one group that ended alike share their mark. */
+  /** Jobs of one group with equal outcomes share their mark. */
   readonly #ended = new Map<GroupId, EndedMark[]>();
 
   constructor(first: number, size: number, pages: PagePool) {
@@ -223,7 +223,7 @@ class Block {
   }
 
   #mark(at: number, mark: Mark): void {
-    while (this.marks.length <= at) this.marks.push(undefined); // a hole would make it slow
+    while (this.marks.length <= at) this.marks.push(undefined); // a hole would turn it into a slow dictionary array
     if (this.marks[at] === undefined) this.left++;
     this.marks[at] = mark;
   }

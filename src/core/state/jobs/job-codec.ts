@@ -11,8 +11,8 @@ type StoredJob = Omit<Job, "spec" | "submitted"> & {
 };
 
 /**
- * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
- * A row with any of the former is read as a whole.
+ * Decisions about the job, its dependencies and its terms come first: see `waitingPrefix`. A row
+ * with a decision or a dependency is always parsed as a whole.
  */
 export function encodeJob(job: Job): string {
   const { id, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor, instance } = job;
@@ -35,7 +35,7 @@ export function encodeJob(job: Job): string {
   });
 }
 
-/** A spec as it is stored, in a job's row or in another. */
+/** A spec in stored form, in a job's row or in another. */
 export function storedSpec(spec: JobSpec): Record<string, unknown> {
   const terms = storedTerms(spec.terms);
   const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
@@ -46,7 +46,7 @@ export function storedSpec(spec: JobSpec): Record<string, unknown> {
   return stored;
 }
 
-/** Terms that say what everybody's say are left out when stored, and shared when read. */
+/** Default terms are omitted from the row, and shared when it is read. */
 function storedTerms(terms: JobTerms): Record<string, unknown> {
   const stored: Record<string, unknown> = {};
   if (terms === DEFAULT_TERMS) return stored;
@@ -58,9 +58,9 @@ function storedTerms(terms: JobTerms): Record<string, unknown> {
 }
 
 /**
- * What the row of a job with these terms begins with, up to its name, if it has neither idempotency
- * key nor closing. A row that begins so need not be parsed to be queued. Rows of earlier versions
- * have their fields in another order and begin otherwise.
+ * The beginning of the row of a job with these terms, up to its name, if the job has no idempotency
+ * key and is not closed. The queue accepts a row with this beginning without parsing it. Rows of
+ * earlier versions have their fields in another order and begin differently.
  */
 export function waitingPrefix(terms: JobTerms): string {
   const text = JSON.stringify({ spec: { ...storedTerms(terms), name: "" } });
@@ -73,8 +73,8 @@ const TIME_DIGITS_MAX = 16;
 const NAME = '"name":';
 
 /**
- * A job's name and submitter from a row that begins as `waitingPrefix` says, without reading the
- * rest: the name ends the beginning, and the submitter the row.
+ * A job's name and submitter from a row that begins with `waitingPrefix`, without parsing the rest:
+ * the name ends the prefix, and the submitter ends the row.
  */
 export function searchedTexts(text: string): {
   readonly name: string;
@@ -98,7 +98,7 @@ function stringAt(text: string, at: number): string {
   return JSON.parse(text.slice(at, end + 1)) as string;
 }
 
-/** Whether an odd number of backslashes stands before. */
+/** Whether an odd number of backslashes precedes. */
 export function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text[before - 1] === "\\") before--;
@@ -127,7 +127,7 @@ type StoredSubmitted = Omit<NonNullable<Job["submitted"]>, "timeLimitMs"> & {
   readonly timeLimitMs?: number | null | undefined;
 };
 
-/** JSON leaves out undefined, which is a time limit like any other here: none. */
+/** JSON leaves out undefined, which here is a valid time limit: none. */
 const storedSubmitted = (submitted: NonNullable<Job["submitted"]>): StoredSubmitted =>
   "timeLimitMs" in submitted
     ? { ...submitted, timeLimitMs: submitted.timeLimitMs ?? null }

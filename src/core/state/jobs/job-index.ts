@@ -5,7 +5,7 @@ import type { JobStateName } from "../../model/progress.ts";
 const IDS_PER_BLOCK = 4_096;
 const FILTER_BITS = 65_536;
 const BITS_PER_TEXT = 4;
-/** So many are quicker looked for one by one. */
+/** Up to this many names, looking up each one is faster. */
 const FEW_NAMES = 16;
 
 const STATES: readonly JobStateName[] = [
@@ -19,7 +19,7 @@ const STATES: readonly JobStateName[] = [
   "skipped",
 ];
 
-/** What of a job may be searched for. */
+/** The searchable fields of a job. */
 export interface IndexedJob {
   readonly name: string;
   readonly terms: Pick<JobTerms, "group" | "labels">;
@@ -80,10 +80,10 @@ export function prepareQuery({
 }
 
 /**
- * Says of 4,096 neighbouring ids at once that no job among them can match, so that a list passes
- * them over. Names are hashes, one for each job; groups, labels and submitters share a Bloom filter
- * of 8 KiB; states are counted, and the first and last time of submission are known. 6 bytes for each
- * job, however it is kept.
+ * Tells for 4,096 neighbouring ids at once that no job among them can match, so that a list skips
+ * them. Names are hashes, one for each job; groups, labels and submitters share a Bloom filter of 8
+ * KiB; states are counted, and the first and last time of submission are known. 6 bytes for each
+ * job, folded or not.
  */
 export class JobIndex {
   readonly #blocks = new Map<number, IndexBlock>();
@@ -102,7 +102,7 @@ export class JobIndex {
     this.#blocks.get(firstOf(id))?.moved(before, after);
   }
 
-  /** It is found by its new group; that its block no longer has the old one cannot be said. */
+  /** Adds the new group. A Bloom filter cannot remove the old one. */
   regrouped(id: JobId, group: GroupId): void {
     this.#blocks.get(firstOf(id))?.regrouped(group);
   }
@@ -113,15 +113,15 @@ export class JobIndex {
     if (block?.remove(id - first, state) === 0) this.#blocks.delete(first);
   }
 
-  /** The smallest id of those that are judged together with this one. */
+  /** The smallest id of the block of this id. */
   firstNear = (id: JobId): number => firstOf(id);
 
-  /** Whether one of the jobs near this id can match. */
+  /** Whether a job of this id's block can match. */
   mayHold(id: JobId, query: PreparedQuery): boolean {
     return this.#blocks.get(firstOf(id))?.mayHold(query) === true;
   }
 
-  /** Jobs that can have one of the names, the newest first, among about `jobsMax` of the newest. */
+  /** Jobs that can have one of the names, newest first, among about `jobsMax` of the newest. */
   *newestNamed(names: ReadonlySet<string>, jobsMax: number): Generator<JobId> {
     const hashes = new Set(Array.from(names, (name) => hash(name, 0)));
     const firsts = [...this.#blocks.keys()].sort((a, b) => b - a);
@@ -135,7 +135,7 @@ export class JobIndex {
     }
   }
 
-  /** Whether this job can have the name; wrong for one in four thousand million others. */
+  /** Whether this job can have the name; false positives: one in four thousand million. */
   mayBeNamed(id: JobId, nameHash: number): boolean {
     const first = firstOf(id);
     return this.#blocks.get(first)?.names[id - first] === nameHash;
@@ -152,7 +152,7 @@ class IndexBlock {
   /** Of any job that was ever added. */
   #firstMs = Infinity;
   #lastMs = -Infinity;
-  // Neighbours mostly have the same.
+  // Neighbours mostly have the same terms.
   #lastTerms: IndexedJob["terms"] | undefined = undefined;
   #lastSubmitter: string | undefined = undefined;
 

@@ -3,7 +3,7 @@ import { checkRule } from "../../../lib/rules/check-rule.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import type { JobRecord } from "./job-record.ts";
 
-/** What a job is sorted by; undefined: it has none of it yet, and comes last. */
+/** The sort key of a job; undefined: it has no value yet, and comes last. */
 export type SortKey = number | string | undefined;
 
 /** The order of a list of jobs. */
@@ -20,7 +20,7 @@ const FIELDS: Readonly<Record<string, (record: JobRecord) => SortKey>> = {
   submitted: ({ job }) => job.submittedAtMs,
   started: ({ progress }) => progress.startedAtMs,
   ended: endedAtMs,
-  /** Of jobs that have ended: how long others will take nobody knows. */
+  /** Only for ended jobs: the duration of others is unknown. */
   took: (record) => {
     const [from, to] = [record.progress.startedAtMs, endedAtMs(record)];
     return from === undefined || to === undefined ? undefined : to - from;
@@ -37,14 +37,14 @@ export const SORT_RULE = {
   hint: `one of ${Object.keys(FIELDS).join(", ")}, and ":desc" for the largest first`,
 } as const satisfies Rule;
 
-/** A moment that jobs may have been submitted at. */
+/** A time of submission in a query. */
 export const TIME_RULE = {
   minimum: 0,
   maximum: 8_640_000_000_000_000,
   multipleOf: 1,
 } as const satisfies Rule;
 
-/** Undefined: the newest first. */
+/** Undefined: newest first. */
 export function readJobOrder(sort: string | undefined): JobOrder | undefined {
   if (sort === undefined) return undefined;
   const [field = "", direction] = checkRule(sort, "sort", SORT_RULE).split(":");

@@ -12,32 +12,35 @@ import { mustGiveUp, unplacedOf } from "../../model/energy-progress.ts";
 import { ShareTasks } from "../energy/share-tasks.ts";
 import { ArrayTasks } from "./array-tasks.ts";
 import type { Progress } from "../../model/progress.ts";
-import { freshProgress, isAtMost } from "../../model/progress.ts";
+import { freshProgress, isAtTaskLimit } from "../../model/progress.ts";
 
 /**
- * A job in memory: its row, the rows of its tasks that deviate, and what is derived from them.
- * Changed by State.apply only.
+ * A job in memory: its row, the rows of its tasks that differ from the default, and derived values.
+ * Changed only by State.apply.
  */
 export class JobRecord implements QueuedJobRecord {
   job: Job;
-  /** The job's row as it is stored, if that is at hand: it is folded so when the job has ended. */
+  /** The job's stored row, if it is available: folding an ended job uses it. */
   rowText: string | undefined = undefined;
   progress: Progress;
-  /** Of the last change of its row, or of one of its tasks: whatever is shown of it. */
+  /** Of the last change of its row or of one of its tasks. */
   revision: Revision;
   /** Of its row. */
   rowRevision: Revision;
   /** The lane of the queue that holds it. */
   lane: Lane | undefined = undefined;
-  /** It is not placed before a time: it is to begin then, or of its energy a share failed. */
+  /**
+   * It is not placed before a time: its start time, or the end of the backoff after a failed share
+   * of its energy.
+   */
   isBackingOff = false;
-  // One task needs no table.
+  // A single task needs no table.
   #tasks: Task | ArrayTasks | ShareTasks | undefined = undefined;
   /** Of the row of its only task. */
   #taskRevision: Revision = NO_REVISION;
-  /** Positions that may never have been placed, in their order; undefined: all. */
+  /** Positions that may never have been placed, in order; undefined: all. */
   #unplaced: Span[] | undefined = undefined;
-  /** Indexes to place again, smallest first. May hold some that are no longer waiting. */
+  /** Indexes to place again, smallest first. May include some that are no longer pending. */
   #returned: Heap<number> | undefined = undefined;
   /** Indexes to place again that are on hold. */
   #returnedOnHold: number[] | undefined = undefined;
@@ -50,38 +53,41 @@ export class JobRecord implements QueuedJobRecord {
   }
 
   /**
-   * One task, never placed, nothing decided about it: the row says it all. Not one that depends on
-   * others, or that somebody changed: its row is written again, and jobs are folded in their order.
+   * One task, never placed, without any decision: the row is the whole state. Excludes jobs with
+   * dependencies and updated jobs: their rows are written again, and jobs are folded in order of
+   * their ids.
    */
-  get onlyWaits(): boolean {
+  get isUntouched(): boolean {
     const { closed, spec, changedBy } = this.job;
     const { array, beginAtMs } = spec.terms;
     const isPlain = array === undefined && beginAtMs === undefined && spec.dependsOn === undefined;
     return this.#tasks === undefined && closed === undefined && changedBy === undefined && isPlain;
   }
 
-  /** Its row was written again. */
+  /** Replaces the row. */
   replaceJob(job: Job): void {
     this.job = job;
     const waiting = this.#returnedOnHold ?? [];
     this.#returnedOnHold = undefined;
-    for (const index of waiting) this.giveBack(index);
+    for (const index of waiting) this.addReturned(index);
   }
 
-  /** Whether somebody keeps the task in the queue. */
+  /** Whether a user holds the task in the queue. */
   isOnHold(index: number): boolean {
     const { hold } = this.job;
     return hold !== undefined && isHeldAt(hold, positionOf(this.ranges, index));
   }
 
-  /** Of a job with energy: its shares so far, and what is not placed as one more. */
+  /**
+   * For a job with energy: the shares made so far, and one more for the energy that is not placed.
+   */
   get ranges(): IndexRanges {
     if (this.job.spec.energy === undefined) return rangesOf(this.job.spec);
     const count = this.#sharesMade + (unplacedOf(this.job, this.progress) > 0 ? 1 : 0);
     return count === 0 ? [] : [{ first: 0, last: count - 1, step: 1 }];
   }
 
-  /** Indexes that were given out. */
+  /** The number of indexes in use. */
   get #sharesMade(): number {
     return this.#tasks instanceof ShareTasks ? this.#tasks.next : 0;
   }
@@ -92,7 +98,7 @@ export class JobRecord implements QueuedJobRecord {
     return tasks?.index === index ? tasks : undefined;
   }
 
-  /** Of the task's row; one that has none is shown by its job's. */
+  /** Of the task's row; a task without a row has the revision of its job. */
   taskRevision(index: number): Revision {
     const tasks = this.#tasks;
     if (isTable(tasks)) return tasks.revisionOf(index) ?? this.rowRevision;
@@ -114,7 +120,7 @@ export class JobRecord implements QueuedJobRecord {
     if (this.#tasks instanceof ArrayTasks) this.#tasks.set(task, revision);
   }
 
-  /** Its row was written, or one of its tasks moved. */
+  /** Its row was written, or one of its tasks changed. */
   moveTo(revision: Revision): void {
     if (revision > this.revision) this.revision = revision;
   }
@@ -130,15 +136,15 @@ export class JobRecord implements QueuedJobRecord {
     return this.#tasks === undefined ? [] : [this.#tasks];
   }
 
-  /** Those of them that have not ended: of an array that is nearly over these are few. */
+  /** The rows of tasks that have not ended: few in an array that is nearly complete. */
   openTaskRows(): Iterable<Task> {
     if (isTable(this.#tasks)) return this.#tasks.open();
     return this.#tasks === undefined || isEnded(this.#tasks.state) ? [] : [this.#tasks];
   }
 
-  /** Rows that may hold more than how, where and when a task ended: of most arrays few. */
-  unlikeTaskRows(): Iterable<Task> {
-    return this.#tasks instanceof ArrayTasks ? this.#tasks.unlike() : this.taskRows();
+  /** Rows that may hold more than how, where and when a task ended: few in most arrays. */
+  detailedTaskRows(): Iterable<Task> {
+    return this.#tasks instanceof ArrayTasks ? this.#tasks.detailed() : this.taskRows();
   }
 
   taskRowIndexes(): Iterable<number> {
@@ -152,15 +158,15 @@ export class JobRecord implements QueuedJobRecord {
   }
 
   /** An index whose backoff is over goes before those never placed. */
-  giveBack(index: number): void {
+  addReturned(index: number): void {
     this.#returned ??= new Heap((a, b) => a < b);
     this.#returned.push(index);
   }
 
-  /** The next index to place, or undefined when nothing is left. Does not take it. */
+  /** The next index to place, or undefined when none is left. Does not remove it. */
   nextIndex(): number | undefined {
     if (this.job.closed !== undefined || isWhollyHeld(this.job.hold)) return undefined;
-    if (this.isBackingOff || isAtMost(this.job, this.progress)) return undefined;
+    if (this.isBackingOff || isAtTaskLimit(this.job, this.progress)) return undefined;
     if (this.job.spec.energy !== undefined) return this.#nextShare();
     return this.#nextReturned() ?? this.#nextUnplaced();
   }
@@ -173,11 +179,11 @@ export class JobRecord implements QueuedJobRecord {
       const isOnHold = isWaiting && this.isOnHold(index);
       if (isWaiting && !isOnHold) return index;
       if (isOnHold) (this.#returnedOnHold ??= []).push(index);
-      this.#returned?.pop(); // or placed or cancelled since
+      this.#returned?.pop(); // placed or cancelled since
     }
   }
 
-  /** Each position is passed once, also where tasks are on hold: their spans stay for when they are released. */
+  /** Visits each position once, also where tasks are on hold: their spans stay until they are released. */
   #nextUnplaced(): number | undefined {
     if (this.job.spec.array === undefined) return this.#tasks === undefined ? 0 : undefined;
     const { ranges } = this;
@@ -206,7 +212,7 @@ export class JobRecord implements QueuedJobRecord {
     return mayPlace ? this.#sharesMade : undefined;
   }
 
-  /** How many of its tasks stand before `index` and have not been placed: for explain. */
+  /** How many of its unplaced tasks precede `index`: for explain. */
   positionOf(index: number): number {
     const first = this.#unplaced?.[0]?.first ?? 0;
     return Math.max(0, positionOf(this.ranges, index) - first);

@@ -18,24 +18,24 @@ import {
 } from "../../model/progress.ts";
 
 /**
- * Between the row of an ended job, the revision of that, and rows of its tasks, which begin with
- * theirs; JSON has none.
+ * Separates the row of an ended job, the revision of that row, and the rows of its tasks, each of
+ * which begins with its revision. JSON text contains no newline.
  */
 const NEXT_ROW = "\n";
 
 type EndedInPlace = Pick<EndedFold, "group" | "state" | "revision">;
 
 /**
- * All jobs by their ids. A job that was stored and only waits, or has ended, is folded: kept as the
- * text of its row until it is placed, changed or removed, because a million records would fill the
- * heap. Who looks at a folded job gets a record made for the look: docs/design/queued-jobs.md,
+ * All jobs by id. A queued or ended job whose row is durable is folded: stored as the text of its
+ * row until it is placed, changed or removed, because a million records would fill the heap.
+ * Reading a folded job makes a temporary record: docs/design/queued-jobs.md,
  * docs/design/ended-jobs.md.
  */
 export class JobTable implements QueuedJobTable {
   readonly #open = new Map<JobId, JobRecord>();
   readonly #folded = new FoldedJobs();
-  #like = DEFAULT_TERMS; // jobs that are looked at one after the other mostly have the same
-  /** How often a folded job was read: for tests. */
+  #like = DEFAULT_TERMS; // jobs that are read one after the other mostly have the same terms
+  /** How often a folded job was decoded: for tests. */
   unfoldings = 0;
 
   get size(): number {
@@ -46,22 +46,22 @@ export class JobTable implements QueuedJobTable {
     return this.#open.has(id) || this.#folded.has(id);
   }
 
-  /** To look at, not to change: of a folded job it is a copy. */
+  /** For reading only: for a folded job it is a copy. */
   get(id: JobId): JobRecord | undefined {
     return this.#open.get(id) ?? this.#unfolded(id);
   }
 
-  /** The record itself, if the job is not folded. */
+  /** The record itself, unless the job is folded. */
   getOpen(id: JobId): JobRecord | undefined {
     return this.#open.get(id);
   }
 
-  /** To look at, unless it is folded because it waits: then its row says nothing but that. */
-  getBegun(id: JobId): JobRecord | undefined {
+  /** For reading; undefined for a folded queued job, whose row has nothing more to say. */
+  getIfBegun(id: JobId): JobRecord | undefined {
     return this.#open.get(id) ?? (this.#folded.endedMarkOf(id) && this.#unfolded(id));
   }
 
-  /** To change: from here on it is folded no more. */
+  /** For changes: the job is no longer folded. */
   open(id: JobId): JobRecord | undefined {
     const known = this.#open.get(id);
     if (known !== undefined) return known;
@@ -72,34 +72,34 @@ export class JobTable implements QueuedJobTable {
     return record;
   }
 
-  /** The same, but one that is folded because it has ended stays so. */
+  /** The same, but a folded ended job stays folded. */
   openWaiting(id: JobId): JobRecord | undefined {
     return this.#folded.endedMarkOf(id) === undefined ? this.open(id) : undefined;
   }
 
-  /** In which lane the job waits, if it is folded: what can be said of it without reading its row. */
+  /** The lane of a folded queued job, without decoding its row. */
   foldedIn(id: JobId): Lane | undefined {
     return this.#folded.laneOf(id);
   }
 
-  /** The same of one that has ended and is folded. */
+  /** The same for a folded ended job. */
   foldedEnd(id: JobId): EndedMark | undefined {
     return this.#folded.endedMarkOf(id);
   }
 
-  /** The stored row of a folded job, and rows of its tasks. */
+  /** The stored row of a folded job, with rows of its tasks. */
   foldedText(id: JobId): string {
     return this.#folded.textOf(id);
   }
 
-  /** The row of a folded job's only task, if it can be had without reading the job. */
+  /** The row of a folded job's only task, if it is available without decoding the job. */
   foldedTask(id: JobId): Task | undefined {
     return this.#folded.taskOf(id)?.row;
   }
 
   /**
-   * A job's name without reading all of its row: of a folded one all that could be it, because
-   * labels may be called "name" too.
+   * A job's name without parsing all of its row. For a folded job it returns every candidate,
+   * because a label may have the key "name" too.
    */
   possibleNames(id: JobId): readonly string[] {
     const record = this.#open.get(id);
@@ -107,7 +107,7 @@ export class JobTable implements QueuedJobTable {
     return this.#folded.has(id) ? namesIn(this.#folded.textOf(id)) : [];
   }
 
-  /** Of all that is shown of the job. */
+  /** The highest revision of the job's rows. */
   revisionOf(id: JobId): Revision | undefined {
     const open = this.#open.get(id);
     if (open !== undefined) return open.revision;
@@ -121,13 +121,13 @@ export class JobTable implements QueuedJobTable {
     return this.#folded.endedMarkOf(id)?.state;
   }
 
-  /** When an ended job ended. */
+  /** The time at which an ended job ended. */
   endOf(id: JobId): number {
     const open = this.#open.get(id);
     return open === undefined ? this.#folded.endOf(id) : endOf(open.job, open.progress);
   }
 
-  /** How many rows of tasks a folded job has. */
+  /** The number of task rows of a folded job. */
   foldedTaskRows(id: JobId): number {
     if (this.#folded.hasTask(id)) return 1;
     return Math.max(0, this.#folded.textOf(id).split(NEXT_ROW).length - 2);
@@ -155,23 +155,23 @@ export class JobTable implements QueuedJobTable {
     this.#folded.delete(id);
   }
 
-  /** The job's row is stored as this text: the record keeps it for when it is folded. */
+  /** The job's row is stored as this text: the record keeps it for folding. */
   stored(id: JobId, text: string): void {
     const record = this.#open.get(id);
     if (record !== undefined) record.rowText = text;
   }
 
-  /** `text` is the job's row as it is stored. Does nothing if more is known of it than its row. */
+  /** `text` is the job's stored row. Does nothing if the job has state beyond its row. */
   fold(id: JobId, text: string): void {
     const record = this.#open.get(id);
-    if (record?.lane === undefined || !record.onlyWaits) return;
-    if (text.length > limits.foldedJobCharsMax) return; // long ones gain little
+    if (record?.lane === undefined || !record.isUntouched) return;
+    if (text.length > limits.foldedJobCharsMax) return; // folding long texts saves little
     this.#open.delete(id);
     this.#folded.add(id, { text, lane: record.lane, revision: record.revision });
   }
 
   /**
-   * Folds a job that has ended, once all its rows are durable. Long ones and large arrays gain
+   * Folds an ended job once all its rows are durable. Folding long texts and large arrays saves
    * little.
    */
   foldEnded(id: JobId): void {
@@ -233,7 +233,7 @@ function putTask(record: JobRecord, { row, revision }: KeptTask): void {
 
 const NAMED = '"name":"';
 
-/** Every text that stands after `"name":` in JSON. */
+/** Every string that follows `"name":` in JSON. */
 function namesIn(text: string): string[] {
   const names: string[] = [];
   for (let at = text.indexOf(NAMED); at >= 0; at = text.indexOf(NAMED, at + 1)) {

@@ -10,7 +10,7 @@ import { nextTickMs } from "../decide/tick.ts";
 
 const SETTINGS = { nodeLostAfterMs: 1e9, finishedTasksMax: 0, finishedAgeMsMax: 0 };
 
-/** An array of 10 tasks that all ended, one job that ended after it, and one that waits. */
+/** An array of 10 ended tasks, one job that ended after it, and one pending job. */
 function aWorld(tasks = 10): World {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("w", { capacity: { cpu: 1e9 } }) });
@@ -30,14 +30,14 @@ function submit(world: World, spec: Parameters<typeof aSpec>[0]): void {
   world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs });
 }
 
-/** Writes that the changes since `from` make. */
+/** The number of writes of the changes since `from`. */
 function writesSince(world: World, from: number): number {
   let writes = 0;
   for (const change of world.changes.slice(from)) TABLES.encode(change, () => writes++);
   return writes;
 }
 
-/** Keys of rows of jobs and tasks that the changes leave. */
+/** Keys of the rows of jobs and tasks that remain after the changes. */
 function rowsOf(changes: readonly Change[]): string[] {
   const rows = new Set<string>();
   for (const change of changes) {
@@ -49,10 +49,10 @@ function rowsOf(changes: readonly Change[]): string[] {
   return [...rows].filter((key) => /^(?:job|task|leftover)\//.test(key)).sort();
 }
 
-describe("an array with more rows than one batch should have", () => {
+describe("an array with more rows than one batch may have", () => {
   const settings = { ...SETTINGS, removedRowsMax: 4 };
 
-  test("is gone with the first tick, and its rows go in bounded batches", () => {
+  test("is removed at the first tick, and its rows are deleted in bounded batches", () => {
     const world = aWorld();
     let from = world.changes.length;
     world.do({ kind: "tick", nowMs: world.nowMs, settings });
@@ -62,13 +62,13 @@ describe("an array with more rows than one batch should have", () => {
       expect(ticks).toBeLessThan(4);
       from = world.changes.length;
       world.do({ kind: "tick", nowMs: world.nowMs, settings });
-      expect(writesSince(world, from)).toBeLessThanOrEqual(8); // with the small job behind it
+      expect(writesSince(world, from)).toBeLessThanOrEqual(8); // together with the small job that follows
       expect(checkState(world.state)).toEqual([]);
     }
     expect(rowsOf(world.changes)).toEqual(["job/0000000003"]);
   });
 
-  test("comes back with no restart in between, and the restarted server goes on", () => {
+  test("is not visible after a restart, and the restarted server continues deleting", () => {
     for (let restartAfter = 1; restartAfter <= 5; restartAfter++) {
       for (const isFolded of [false, true]) {
         const world = aWorld();
@@ -88,7 +88,7 @@ describe("an array with more rows than one batch should have", () => {
     }
   });
 
-  test("is not listed to be removed: a tick takes as many of its indexes as it deletes", () => {
+  test("is removed lazily: a tick generates only the indexes that it deletes", () => {
     const world = aWorld();
     let taken = 0;
     const indexes = function* (): Generator<number> {
@@ -103,7 +103,7 @@ describe("an array with more rows than one batch should have", () => {
   });
 });
 
-test("smaller ones go at once", () => {
+test("smaller arrays are deleted at once", () => {
   const world = aWorld();
   world.do({ kind: "tick", nowMs: world.nowMs, settings: SETTINGS });
   expect(rowsOf(world.changes)).toEqual(["job/0000000003"]);

@@ -2,9 +2,9 @@ import type { JobId } from "../../model/ids.ts";
 import { taskOfKey } from "../row-keys.ts";
 
 /**
- * Rows of tasks of jobs that were removed, too many for one batch: they are deleted in several. The
- * job itself is gone with the first. Nobody sees these rows; a restart passes them over and goes on
- * deleting, because the stored mark of such a job goes with its last row.
+ * Task rows of removed jobs that are too many for one batch: they are deleted in several. The job
+ * itself is removed with the first batch. No caller sees these rows. A restart skips them and
+ * continues deleting, because the stored mark of such a job is deleted with its last row.
  */
 export class LeftoverRows {
   readonly #jobs = new Map<JobId, Leftover>();
@@ -21,7 +21,7 @@ export class LeftoverRows {
     this.#jobs.set(id, new Leftover(indexes));
   }
 
-  /** So many of its rows, the first ones, were deleted. */
+  /** The first `count` of its rows were deleted. */
   drop(id: JobId, count: number): void {
     this.#jobs.get(id)?.drop(count);
   }
@@ -31,8 +31,11 @@ export class LeftoverRows {
     this.#jobs.delete(id);
   }
 
-  /** Whether the stored row is of a task whose job was removed: then it waits to be deleted, too. */
-  passesOver(key: string): boolean {
+  /**
+   * Whether a stored row belongs to a task of a removed job: then it is skipped and will be
+   * deleted.
+   */
+  skips(key: string): boolean {
     if (!this.isAny) return false;
     const ref = taskOfKey(key);
     const rows = ref === undefined ? undefined : this.#jobs.get(ref.jobId);
@@ -41,7 +44,10 @@ export class LeftoverRows {
     return true;
   }
 
-  /** The next job whose rows go: some of their indexes, and whether that is all. */
+  /**
+   * The next job whose rows are to be deleted: some of their indexes, and whether they are the
+   * last.
+   */
   next(max: number): { id: JobId; indexes: readonly number[]; isLast: boolean } | undefined {
     for (const [id, rows] of this.#jobs) {
       const indexes = rows.first(max + 1);
@@ -51,7 +57,7 @@ export class LeftoverRows {
   }
 }
 
-/** Takes indexes from their source as they are needed: to list a million would block others. */
+/** Generates indexes as they are needed: a list of a million would block other work. */
 class Leftover {
   readonly #source: Iterator<number>;
   #taken: number[] = [];

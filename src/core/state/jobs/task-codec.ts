@@ -21,7 +21,7 @@ export const NO_PAST: Task["past"] = Object.freeze([]);
 export function encodeTask(task: Task): string {
   const { jobId, index, attempt, state, failures, losses, returns, past } = task;
   const { takes, share, told, progress, usage } = task;
-  // What is undefined is not written.
+  // Undefined fields are not written.
   const used = usage && encodeUsage(usage);
   const base: StoredTask = {
     jobId,
@@ -82,7 +82,7 @@ function readTask(stored: StoredTask): Task {
   };
 }
 
-/** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
+/** JSON leaves out undefined. Restores optional fields, so that equal rows compare as equal. */
 function decodeState(state: Task["state"]): Task["state"] {
   switch (state.kind) {
     case "stopping":

@@ -5,7 +5,7 @@ import { TextBlock } from "./text-block.ts";
 const SIZE = 64;
 const KIB = 1_024;
 
-/** Texts that begin and end alike, and some that are long: a page holds 128 KiB. */
+/** Texts with common prefixes and suffixes, and some long ones: a page holds 128 KiB. */
 const texts = fc.oneof(
   fc
     .tuple(
@@ -20,7 +20,7 @@ const texts = fc.oneof(
 );
 
 describe("texts in pages", () => {
-  test("are what a map would hold, whatever comes and goes", () => {
+  test("equal a map under any sequence of puts and removals", () => {
     const steps = fc.array(
       fc.oneof(
         { weight: 3, arbitrary: fc.record({ put: fc.nat(SIZE - 1), text: texts }) },
@@ -48,14 +48,14 @@ describe("texts in pages", () => {
     );
   });
 
-  test("that are shorter than what their neighbours share stay what they are", () => {
+  test("shorter than the prefix and suffix of their neighbours are unchanged", () => {
     const block = new TextBlock(SIZE);
     const all = ["abcba", "abxba", "a", "ab", "aba", "abba", "", "abcba"];
     for (const [at, text] of all.entries()) block.put(at, text);
     expect(all.map((_, at) => block.get(at))).toEqual(all);
   });
 
-  test("that differ in a few characters take little more than those", () => {
+  test("that differ in a few characters take little more space than these characters", () => {
     const block = new TextBlock(10_000);
     for (let at = 0; at < 10_000; at++) block.put(at, `{"a":"${"x".repeat(200)}","id":${at}}`);
     expect(block.pageCount).toBe(1);
@@ -64,11 +64,11 @@ describe("texts in pages", () => {
 
   test("leave no page behind when they are removed, in any order", () => {
     const block = new TextBlock(4_096);
-    const text = (at: number): string => `${at}${"y".repeat(500)}${at}`; // never alike
+    const text = (at: number): string => `${at}${"y".repeat(500)}${at}`; // no common parts
     for (let at = 0; at < 4_096; at++) block.put(at, text(at));
     expect(block.pageCount).toBeGreaterThan(10);
     for (let at = 0; at < 4_096; at++) if (at % 16 !== 0) block.remove((at * 7) % 4_096);
-    expect(block.pageCount).toBeLessThanOrEqual(4); // of which a quarter and more is in use
+    expect(block.pageCount).toBeLessThanOrEqual(4); // of which at least a quarter is in use
     for (let at = 0; at < 4_096; at += 16) expect(block.get((at * 7) % 4_096)).toBeDefined();
   });
 });

@@ -1,26 +1,34 @@
-/** Of one page. The C library maps blocks of this size one by one, and unmaps them when freed. */
+/**
+ * The size of one page. The C library maps blocks of this size one by one, and unmaps them when
+ * freed.
+ */
 const PAGE_BYTES = 128 * 1024;
-/** A page is emptied when fewer than one in this many of its texts are left. */
+/** A page is compacted when fewer than one in this many of its texts are left. */
 const LEFT_MIN = 4;
-/** Of a text: the bytes of its own, and how many characters it begins and ends with its model. */
+/**
+ * Per text: the length of its own part, and the lengths of the prefix and suffix that it shares
+ * with the model.
+ */
 const HEADER_BYTES = 8;
-/** Longer texts are no model for others: their own part is most of them anyway. */
+/** Longer texts are no models: most of their length is their own part anyway. */
 const MODEL_CHARS_MAX = 2_048;
 const NO_TEXT = 0;
-/** Pages that became empty and wait for texts of any block. */
+/** The number of empty pages to keep for reuse by any block. */
 const SPARES_MAX = 32;
 
 interface Page {
   readonly bytes: Buffer;
-  /** Its first text, of which others keep only where they differ, and the last text's frame. */
+  /**
+   * Its first text, from which others store only their difference, and the frame of the last text.
+   */
   frame: Frame;
   usedBytes: number;
-  /** Texts that were written, and those of them that were not removed. */
+  /** Texts written, and those of them not removed. */
   texts: number;
   left: number;
 }
 
-/** Hands out pages, those first that became empty: the garbage collector frees others late. */
+/** Allocates pages, empty ones first: the garbage collector frees others late. */
 export class PagePool {
   readonly #spares: Buffer[] = [];
 
@@ -30,24 +38,26 @@ export class PagePool {
     return { bytes, frame: NO_FRAME, usedBytes: 0, texts: 0, left: 0 };
   }
 
-  giveBack({ bytes }: Page): void {
+  release({ bytes }: Page): void {
     if (bytes.length === PAGE_BYTES && this.#spares.length < SPARES_MAX) this.#spares.push(bytes);
   }
 }
 
 /**
- * Texts at places 0 to size - 1, in pages outside V8's heap: the garbage collector neither looks at
- * nor moves them, and a page goes back as a whole when the last of its texts has left. Rows of jobs
- * that were submitted together are much alike, so that of each only the middle is held, in which it
- * differs from the first of its page. Texts are JSON: it has no lone surrogates.
+ * Texts at places 0 to size - 1, in pages outside V8's heap: the garbage collector neither scans
+ * nor moves them, and a page is freed as a whole when its last text is removed. Rows of jobs that
+ * were submitted together are similar, so a page stores of each text only the middle part that
+ * differs from the first text of the page. Texts are JSON, which has no lone surrogates.
  */
 export class TextBlock {
   readonly #pool: PagePool;
   /** From the second on. */
   readonly #pages: (Page | undefined)[] = [undefined];
-  /** The number of the page that texts are added to. */
+  /** The number of the page that new texts are added to. */
   #last = 0;
-  /** Of each text its page's number, times the bytes of a page, and where in the page it begins. */
+  /**
+   * For each text: the number of its page, times the bytes of a page, plus its offset in the page.
+   */
   readonly #positions: Uint32Array;
 
   constructor(size: number, pool = new PagePool()) {
@@ -60,7 +70,7 @@ export class TextBlock {
     return this.#pages.filter((page) => page !== undefined).length;
   }
 
-  /** Where no text stands. */
+  /** `at` must be empty. */
   put(at: number, text: string): void {
     let page = this.#pages[this.#last];
     let frame = narrow(page?.frame ?? NO_FRAME, text);
@@ -81,7 +91,7 @@ export class TextBlock {
     page.usedBytes += HEADER_BYTES + bytes;
     page.left++;
     page.frame = frame;
-    // Read back: the text itself may be part of a longer one, which it would keep in memory.
+    // Read back: `text` may be a slice of a longer string, which it would keep in memory.
     if (page.texts++ === 0 && text.length <= MODEL_CHARS_MAX) {
       page.frame = { model: this.get(at) ?? "", begin: "", end: "" };
     }
@@ -120,7 +130,7 @@ export class TextBlock {
     return page;
   }
 
-  /** Its texts move to the last page. */
+  /** Moves its texts to the last page. */
   #empty(page: Page, number: number): void {
     const first = number * PAGE_BYTES;
     for (let at = 0; page.left > 0; at++) {
@@ -130,11 +140,11 @@ export class TextBlock {
       page.left--;
     }
     this.#pages[number] = undefined;
-    this.#pool.giveBack(page);
+    this.#pool.release(page);
   }
 }
 
-/** How texts begin and end, as far as they do so like a model. */
+/** The lengths of the prefix and suffix that texts share with a model. */
 interface Frame {
   readonly model: string;
   readonly begin: string;
@@ -147,15 +157,15 @@ const middleOf = (text: string, { begin, end }: Frame): string =>
   text.slice(begin.length, text.length - end.length);
 
 /**
- * The frame of a text. Most begin and end as far like the model as the one `before` did. Comparing
- * parts takes a third of the time of `startsWith`.
+ * The frame of a text. Most texts share as much with the model as the one `before`. Comparing
+ * slices takes a third of the time of `startsWith`.
  */
 function narrow(before: Frame, text: string): Frame {
   const { model } = before;
   const shorter = Math.min(text.length, model.length);
   let begin = text.slice(0, before.begin.length) === before.begin ? before.begin.length : 0;
   while (begin < shorter && text.charCodeAt(begin) === model.charCodeAt(begin)) begin++;
-  if (begin > 0 && isHighSurrogate(text.charCodeAt(begin - 1))) begin--; // characters stay whole
+  if (begin > 0 && isHighSurrogate(text.charCodeAt(begin - 1))) begin--; // do not split a surrogate pair
   const max = shorter - begin;
   let end =
     before.end.length <= max && text.slice(text.length - before.end.length) === before.end

@@ -19,7 +19,7 @@ function worldWith(spec: Partial<JobSpecInput>): World {
   return world;
 }
 
-/** Runs what is placed until nothing is left, and returns what the reports said. */
+/** Runs placed tasks until none is left, and returns the reported usages. */
 function runAll(world: World, code: number): (Usage | undefined)[] {
   const reported: (Usage | undefined)[] = [];
   for (;;) {
@@ -72,7 +72,7 @@ test("the row of a task without usage is as long as before, and one with usage l
   expect(encodeTask({ ...task, usage })).toContain('"usage":[812,1034,1880,0]');
 });
 
-test("columns tell 0 from what is not known", () => {
+test("columns distinguish 0 from unknown", () => {
   const columns = new UsageColumns(3);
   columns.put(0, { cpuUs: 0, majorFaults: 0 });
   columns.put(1, { wallUs: 7, maxRssKib: 0xffff_fffe });
@@ -93,7 +93,7 @@ test.each<[name: string, us: number, fits: boolean]>([
   ["the longest in milliseconds", MS_MAX * 1_000, true],
   ["longer than that", (MS_MAX + 1) * 1_000, false],
   ["the longest that an agent may report", limits.usageMax, false],
-])("a time is told exactly or has no place in the columns: %s", (_name, us, fits) => {
+])("a time is exact or is not stored in the columns: %s", (_name, us, fits) => {
   const usage = { cpuUs: us, wallUs: us };
   expect(fitsColumns(usage)).toBe(fits);
   if (!fits) return;

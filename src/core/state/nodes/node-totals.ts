@@ -4,7 +4,7 @@ import { addInto, subtractFrom } from "../../model/resources.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 
-/** How many nodes are in each state, and what those that are connected have and use. */
+/** The number of nodes in each state, and the capacity and use of connected nodes. */
 export class NodeTotals {
   readonly states: Record<NodeStateName, number> = {
     connected: 0,
@@ -26,7 +26,7 @@ export class NodeTotals {
     return this.#used;
   }
 
-  /** Gives the node a task. Whether it is empty is part of its state only when it is drained. */
+  /** Assigns a task to the node. Whether the node is empty is part of its state only when it is drained. */
   bind(record: NodeRecord, task: Task, takes: Resources): void {
     if (record.node.drain !== undefined) this.leave(record);
     record.bind(task, takes);
@@ -41,7 +41,7 @@ export class NodeTotals {
     else if (record.node.link.kind === "connected") subtractFrom(this.#used, takes);
   }
 
-  /** The node's agent holds a task ahead, which uses nothing. */
+  /** The node's agent holds a task ahead, which uses no capacity. */
   hold(record: NodeRecord, task: Task): void {
     if (record.node.drain !== undefined) this.leave(record);
     record.held.add(task);

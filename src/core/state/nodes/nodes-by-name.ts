@@ -1,6 +1,6 @@
 import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 
-/** All nodes by name. A node that comes or goes costs a search, not a sort of all. */
+/** All nodes by name. Adding or removing a node costs a search, not a sort of all. */
 export class NodesByName {
   readonly #inOrder: NodeRecord[] = [];
   /** How many names were compared: for tests. */
@@ -18,7 +18,7 @@ export class NodesByName {
     this.#inOrder.splice(this.#placeOf(record), 1);
   }
 
-  /** Where the node stands or would stand. Rows come back in order: the last is looked at first. */
+  /** The position of the node, or where to insert it. Rows are read back in order: tries the last first. */
   #placeOf({ node: { id } }: NodeRecord): number {
     let [low, high] = [0, this.#inOrder.length];
     for (let middle = high - 1; low < high; middle = (low + high) >> 1) {

@@ -3,13 +3,13 @@ import type { JobSpec } from "../../model/job/job.ts";
 import type { RolloutInput } from "../../model/service/service.ts";
 import type { Conditional } from "../decide/if-revision.ts";
 
-/** What callers have done to services and their instances. */
+/** Commands of callers on services and their instances. */
 export type ServiceCommand =
-  /** Creates a service, or changes what is given; another spec is rolled out. */
+  /** Creates a service, or changes the given fields; a changed spec is rolled out. */
   | (Conditional & {
       readonly kind: "put-service";
       readonly id: ServiceId;
-      /** Needed for a new one. */
+      /** Required for a new service. */
       readonly spec?: JobSpec | undefined;
       readonly replicas?: number | undefined;
       readonly rollout?: RolloutInput | undefined;
@@ -22,7 +22,7 @@ export type ServiceCommand =
       readonly replicas: number;
       readonly by: string;
     })
-  /** Back to a former template. */
+  /** Rolls back to an earlier template. */
   | (Conditional & {
       readonly kind: "rollback-service";
       readonly id: ServiceId;
@@ -31,7 +31,7 @@ export type ServiceCommand =
       readonly by: string;
       readonly nowMs: number;
     })
-  /** Ends all instances; the service goes with the last. */
+  /** Ends all instances; the service is removed with the last one. */
   | (Conditional & {
       readonly kind: "remove-service";
       readonly id: ServiceId;
@@ -39,7 +39,7 @@ export type ServiceCommand =
       readonly by: string;
       readonly nowMs: number;
     })
-  /** Instances that callers name; all or none. */
+  /** Instances that callers name; all of them or none. */
   | {
       readonly kind: "add-instances";
       readonly service: ServiceId;
@@ -59,6 +59,6 @@ export type ServiceCommand =
 export interface AddedInstance {
   readonly name: string;
   readonly jobId: JobId;
-  /** It was there, and its job has not ended: nothing was added. */
+  /** The instance existed and its job has not ended: nothing was added. */
   readonly existed: boolean;
 }

@@ -2,17 +2,17 @@ import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
 import type { Revision } from "../../model/ids.ts";
 import { numberIn, type Service, type Slot } from "../../model/service/service.ts";
 
-/** A slot in memory: its row, and what its job has come to. */
+/** A slot in memory: its row, and the progress of its job. */
 export class SlotRecord {
   row: Slot;
   readonly service: ServiceRecord;
   /** Whether its job has not ended. */
   isLive = false;
-  /** Since when its task runs; undefined: it does not. */
+  /** The time since which its task runs; undefined: it does not run. */
   runningSinceMs: number | undefined = undefined;
-  /** How often its task failed by its own doing. */
+  /** How often its task failed by its own fault. */
   failures = 0;
-  /** It was found to be ready when it had been running since then. */
+  /** The `runningSinceMs` of the run that was found ready. */
   readySinceMs: number | undefined = undefined;
 
   constructor(row: Slot, service: ServiceRecord) {
@@ -25,10 +25,7 @@ export class SlotRecord {
   }
 }
 
-/**
- * A service in memory: its row, its slots, and those of them that something is to be done about. Changed by State.apply
- * only; what each set holds is said by `kindsOf`.
- */
+/** A service in memory: its row, its slots, and sets of slots by kind. Changed only by State.apply; `kindsOf` defines each set. */
 export class ServiceRecord {
   row: Service;
   revision: Revision;
@@ -43,13 +40,13 @@ export class ServiceRecord {
     unready: new Set(),
     failing: new Set(),
   };
-  /** Slots that the core named and that are not removed, the largest number first. */
+  /** Slots that the core named and that are not removed, largest number first. */
   readonly counted = new OrderedTree<SlotRecord>({
     before: (a, b) => (a.row.number ?? 0) > (b.row.number ?? 0),
   });
   #inOrder: readonly SlotRecord[] | undefined = undefined;
 
-  /** By number and name. */
+  /** Sorted by number and name. */
   get inOrder(): readonly SlotRecord[] {
     this.#inOrder ??= [...this.slots.values()].sort((a, b) => (goesFirst(a.row, b.row) ? -1 : 1));
     return this.#inOrder;
@@ -67,7 +64,7 @@ export class ServiceRecord {
 
   /** No slot below this number is free. */
   freeFrom = 1;
-  /** Jobs of it were refused: why; undefined: they were not. */
+  /** Why jobs of it were rejected; undefined: none was. */
   blocked: string | undefined = undefined;
 
   constructor(row: Service, revision: Revision) {
@@ -85,9 +82,9 @@ export function goesFirst(a: Named, b: Named): boolean {
 }
 
 /**
- * kept: not removed. ended: its job has ended, and the row does not say so. settled: the row says so. running: kept, and its task runs.
- * outdated: another generation is wanted of the service than of it; up: it runs. unready, failing: of the wanted
- * generation, while that is rolled out or its rollout is stopped.
+ * kept: not removed. ended: its job has ended, and its row does not record that yet. settled: its row does. running: kept, and its task
+ * runs. outdated: its generation is not the wanted one of the service; up: it runs. unready, failing: of the wanted generation, during its
+ * rollout or when that is stopped.
  */
 export type SlotKind =
   | "kept"
@@ -99,11 +96,11 @@ export type SlotKind =
   | "unready"
   | "failing";
 
-/** Whether its job is of the generation that it is to have, and stays. */
+/** Whether its job is of the wanted generation, and stays. */
 export const isNew = ({ made, generation, isReplaced }: Slot): boolean =>
   made === generation && isReplaced !== true;
 
-/** What a slot is: the one place that says so. */
+/** The kinds of a slot. The only definition of them. */
 export function kindsOf(slot: SlotRecord): readonly SlotKind[] {
   const { row, isLive, runningSinceMs } = slot;
   const kinds: SlotKind[] = [];

@@ -5,12 +5,12 @@ import { numberIn, type Service, type Slot } from "../../model/service/service.t
 import type { JobTable } from "../jobs/job-table.ts";
 import { isNew, kindsOf, ServiceRecord, SlotRecord } from "./service-record.ts";
 
-/** Something about a service that time alone changes. */
+/** A change of a service that is due by time alone. */
 interface Alarm {
   readonly atMs: number;
   readonly key: string;
   readonly service: ServiceRecord;
-  /** Whose task has run long enough by then; undefined: jobs that were refused are tried again. */
+  /** The slot whose task has run long enough by then; undefined: retry jobs that were rejected. */
   readonly slot: SlotRecord | undefined;
 }
 
@@ -18,13 +18,13 @@ const isEndedState = (state: string): boolean =>
   state !== "pending" && state !== "running" && state !== "accepted";
 
 /**
- * All services and their slots. Follows State.apply: a row or a job that moves puts its slot into the sets that it belongs to
- * and its service among those that `nextServiceStep` looks at.
+ * All services and their slots. Follows State.apply: a changed row or job updates the sets of its slot and marks its service for
+ * `nextServiceStep`.
  */
 export class ServiceTable {
   readonly #jobs: JobTable;
   readonly #byId = new Map<ServiceId, ServiceRecord>();
-  /** Services that something happened to since they were last looked at. */
+  /** Services that changed since `nextServiceStep` last looked at them. */
   readonly #changed = new Set<ServiceRecord>();
   readonly #alarms = new OrderedTree<Alarm>({
     before: (a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.key < b.key),
@@ -52,7 +52,7 @@ export class ServiceTable {
     return this.#byId.values();
   }
 
-  /** By name. */
+  /** Sorted by name. */
   get inOrder(): readonly ServiceRecord[] {
     return [...this.#byId.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
   }
@@ -111,7 +111,7 @@ export class ServiceTable {
     this.#changed.add(slot.service);
   }
 
-  /** A job of a service, or its task, has moved. */
+  /** A job of a service, or its task, changed. */
   jobMoved(id: JobId, instance: InstanceRef): void {
     const slot = this.slot(instance);
     if (slot?.row.jobId === id) this.#look(slot);
@@ -125,7 +125,7 @@ export class ServiceTable {
     }
   }
 
-  /** Jobs of the service were refused: it is looked at again by then. */
+  /** Jobs of the service were rejected: `nextServiceStep` retries at that time. */
   block(record: ServiceRecord, reason: string, untilMs: number): void {
     record.blocked = reason;
     this.#ring({ atMs: untilMs, key: record.row.id, service: record, slot: undefined });
@@ -136,7 +136,7 @@ export class ServiceTable {
     this.#silence(record.row.id);
   }
 
-  /** A service that something happened to; it is looked at once. */
+  /** The next changed service; returns each once. */
   nextChanged(): ServiceRecord | undefined {
     for (const record of this.#changed) {
       this.#changed.delete(record);
@@ -153,8 +153,8 @@ export class ServiceTable {
     return this.#alarms.min?.atMs;
   }
 
-  /** Whose time has come: those that have run long enough are ready. */
-  ringDue(nowMs: number): void {
+  /** Processes alarms that are due: slots that have run long enough become ready. */
+  processDueAlarms(nowMs: number): void {
     for (let due = this.#alarms.min; due !== undefined && due.atMs <= nowMs;) {
       this.#silence(due.key);
       const { slot, service } = due;
@@ -167,7 +167,7 @@ export class ServiceTable {
     }
   }
 
-  /** What its job has come to. */
+  /** Reads the progress of its job. */
   #look(slot: SlotRecord): void {
     const state = this.#jobs.stateOf(slot.row.jobId);
     slot.isLive = state !== undefined && !isEndedState(state);
@@ -185,7 +185,7 @@ export class ServiceTable {
     for (const set of Object.values(sets)) set.delete(slot);
     for (const kind of kindsOf(slot)) sets[kind].add(slot);
     const { runningSinceMs: since } = slot;
-    // Runs, and is not ready only because it has not run for long.
+    // It runs, and is not ready only because it has not run for long enough.
     const isWarming = sets.unready.has(slot) && isNew(slot.row) && !slot.isReady;
     if (since === undefined || !isWarming) this.#silence(slot.row.id);
     else {
@@ -194,7 +194,7 @@ export class ServiceTable {
     }
   }
 
-  /** Counts it among those that the core named. */
+  /** Adds it to, or removes it from, the slots that the core named. */
   #count(slot: SlotRecord, by: 1 | -1): void {
     const { row, service } = slot;
     if (row.number === undefined) return;

@@ -16,7 +16,7 @@ const NODES = ["n1", "n2", "n3"];
 const node = fc.constantFrom(...NODES);
 const pick = fc.nat(20);
 
-/** What happens to instances, beside what callers do to their services. */
+/** Events of instances, besides the commands of callers. */
 const step = fc.oneof(
   { weight: 3, arbitrary: serviceStep },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("connect" as const), node }) },
@@ -114,11 +114,11 @@ function tried(world: World, one: Step): void {
     run(world, one);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    expect(world.changes.length).toBe(before); // a refusal changes nothing
+    expect(world.changes.length).toBe(before); // a rejection changes nothing
   }
 }
 
-/** All nodes are there, and whatever is placed starts and goes on. */
+/** All nodes are connected, and placed tasks start and keep running. */
 function heal(world: World): void {
   for (const name of NODES) connect(world, name);
   for (let round = 0; round < 60; round++) {
@@ -160,7 +160,7 @@ describe("services", () => {
     );
   });
 
-  test("once all nodes are well, exactly the wanted number runs, all of one generation", () => {
+  test("once all nodes are connected, exactly the wanted number runs, all of one generation", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 50 }), (steps) => {
         const world = world3();
@@ -203,7 +203,7 @@ describe("services", () => {
     expect(made).toEqual([2]);
   });
 
-  test("a thousand instances come and go in steps of bounded size", () => {
+  test("a thousand instances are added and removed in steps of bounded size", () => {
     const world = new World();
     const id = serviceId("s");
     const { nowMs } = world;
@@ -227,7 +227,35 @@ describe("services", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("the next tick is when a new instance is ready", () => {
+  test("instances of a large template are added in smaller steps, and few in one call", () => {
+    const world = new World();
+    const id = serviceId("s");
+    const { nowMs } = world;
+    const spec = aSpec({ command: ["serve", "x".repeat(200 * 1024)] });
+    const atOnce = Math.floor(limits.instanceCharsAtOnceMax / (200 * 1024)) - 1;
+    world.do({ kind: "put-service", id, spec, replicas: 50, nowMs });
+    for (;;) {
+      const changes = nextServiceStep(world.state, nowMs);
+      if (changes === undefined) break;
+      for (const change of changes) world.apply(change);
+      expect(changes.filter(({ table }) => table === "slot").length).toBeLessThanOrEqual(
+        atOnce + 1,
+      );
+    }
+    expect(world.state.services.slotCount).toBe(50);
+    const add = (total: number): unknown => {
+      const names = Array.from({ length: total }, (_, at) => `named-${total}-${at}`);
+      return world.do({ kind: "add-instances", service: id, names, by: "alice", nowMs });
+    };
+    expect(() => add(atOnce + 2)).toThrow(
+      /names: at most \d+ at once with a template of this size/,
+    );
+    add(atOnce);
+    expect(world.state.services.slotCount).toBe(50 + atOnce);
+    expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("the next tick is at the time at which a new instance is ready", () => {
     const world = world3();
     world.settle();
     world.plan();

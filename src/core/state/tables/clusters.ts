@@ -2,12 +2,12 @@ import type { Cluster } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import { checkClusters } from "../checks/clusters.ts";
 import { ClusterTable } from "../../scheduler/clusters/cluster-table.ts";
-import { forgetPossible } from "../effects.ts";
+import { clearPossible } from "../effects.ts";
 import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
 
 export type ClusterChange = Written<"cluster", Cluster> | Removed<"cluster", ClusterId>;
 
-/** Graphs, subsystems, declared software and statuses of clusters are kept with them. */
+/** Graphs, subsystems, declared software and statuses are stored with the clusters. */
 export const clusterTable: WatchedTable<ClusterChange, ClusterTable> = {
   name: "cluster",
   isWatched: true,
@@ -15,10 +15,10 @@ export const clusterTable: WatchedTable<ClusterChange, ClusterTable> = {
   decode: (_key, value) => ({ table: "cluster", row: JSON.parse(value) as Cluster }),
   newRows: () => new ClusterTable(),
   apply(state, change) {
-    // Without a graph it helps no job that waits for a cluster: the queue does not look.
+    // A cluster without a graph can run no job that waits for one: the queue need not search.
     if ("removed" in change) state.clusters.remove(change.removed);
     else if (!state.clusters.put(change.row, state.writing)) return;
-    forgetPossible(state);
+    clearPossible(state);
   },
   isNewest(state, change) {
     if ("removed" in change) return state.clusters.get(change.removed) === undefined;

@@ -1,7 +1,7 @@
 import { type JobId, jobId } from "../../model/ids.ts";
 import { oneRow, type Table, type Written } from "../table.ts";
 
-/** Numbers that must never be used again, even when what bore them is gone. */
+/** Numbers that are never issued again, even after their objects are removed. */
 export interface Counter {
   readonly lastJobId: JobId;
 }

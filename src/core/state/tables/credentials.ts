@@ -6,10 +6,10 @@ export type CredentialChange =
   | Written<"credential", Credential>
   | Removed<"credential", CredentialRef>;
 
-/** All credentials: one at most of each kind and cluster. */
+/** All credentials: at most one of each kind per cluster. */
 export class CredentialRows {
   readonly #rows = new Map<string, Credential>();
-  /** Another one whenever any of them has changed. */
+  /** Grows whenever one of them changes. */
   version = 0;
 
   get(id: CredentialRef): Credential | undefined {
@@ -20,7 +20,7 @@ export class CredentialRows {
     return this.#rows.values().some(fits);
   }
 
-  /** In the order of their keys. */
+  /** Sorted by key. */
   get inOrder(): readonly Credential[] {
     return [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   }

@@ -3,7 +3,7 @@ import { idOf, oneRow, type Removed, type Table, type Written } from "../table.t
 
 export type DoorRecordChange = Written<"door", DoorRecord> | Removed<"door", string>;
 
-/** By their ids. Nobody watches them: a door reads its own when it is opened. */
+/** By id. There are no watchers: a door reads its own records when it starts. */
 export const doorRecordTable: Table<DoorRecordChange, Map<string, DoorRecord>> = {
   name: "door",
   isWatched: false,

@@ -5,7 +5,7 @@ import { checkFacts } from "../checks/nodes.ts";
 import { factsChanged } from "../effects.ts";
 import { idOf, oneRow, type Removed, restOf, type Table, type Written } from "../table.ts";
 
-/** Rows of their own: they are large, and nodes come and go more often than their machines change. */
+/** In rows of their own: facts are large, and nodes change more often than their machines. */
 export interface FactsRow {
   readonly id: NodeId;
   readonly facts: NodeFacts;

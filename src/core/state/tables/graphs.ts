@@ -5,10 +5,10 @@ import { graphDigest } from "../checks/clusters.ts";
 import { clusterOffersChanged } from "../effects.ts";
 import { idOf, oneRow, type Removed, restOf, type Table, type Written } from "../table.ts";
 
-/** A new graph takes the subsystems of the old one with it: each must be written again. */
+/** A new graph drops the subsystems of the old one: each must be written again. */
 export type GraphChange = Written<"graph", ClusterGraph> | Removed<"graph", ClusterId>;
 
-/** Graphs of pull clusters, which were registered with them. */
+/** Graphs of pull clusters, from their registrations. */
 export const graphTable: Table<GraphChange> = {
   name: "graph",
   isWatched: false,

@@ -39,7 +39,7 @@ export const groupTable: WatchedTable<GroupChange, Map<GroupId, GroupRecord>> = 
     ...checkGroupOrder(state),
   ],
   digest: ({ groups, totals }) => ({
-    // One that was never written is as good as none.
+    // A group that was never written counts as none.
     rows: [...groups.values()]
       .filter(({ group }) => !isDeepEqual(group, freshGroup(group.id)))
       .map(({ group, revision }) => ({ group, revision }))

@@ -20,7 +20,7 @@ import { idOf, type LoadRow, type Removed, type WatchedTable, type Written } fro
 
 export type JobChange =
   | Written<"job", Job>
-  /** Takes the rows of its tasks with it: those at `indexes`. */
+  /** Removes the rows of its tasks, too: those at `indexes`. */
   | (Removed<"job", JobId> & { readonly indexes: readonly number[] });
 
 export const jobTable: WatchedTable<JobChange, JobTable> = {
@@ -61,7 +61,7 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
       job,
       progress,
       revision,
-      // Shown by tasks without rows.
+      // The revision of tasks without rows.
       rowRevision: job.spec.array && rowRevision,
     })),
     ended: ended.count,
@@ -71,21 +71,21 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
 };
 
 const NAME = '"name":';
-/** What a row may begin with, up to the job's name. */
+/** The beginning of a row, up to the job's name. */
 const beginningOf = (text: string): string => text.slice(0, text.indexOf(NAME) + NAME.length);
 
 /**
- * Many jobs have the same terms: of a row that begins as another did only that beginning is looked
- * at, which is what makes a start with a million queued jobs quick.
+ * Many jobs have equal terms. Of a row with the same beginning as another, only that beginning is read:
+ * this makes a start with a million queued jobs fast.
  */
 function loader(state: State): LoadRow {
   const known = new Map<string, JobTerms>();
-  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
+  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same terms
 
   const learn = ({ spec: { terms } }: Job, text: string): void => {
     like = terms;
     if (known.size >= limits.knownTermsMax || !canWait(terms)) return;
-    // A label may be called "name" too: then the beginning is not all of the terms.
+    // A label may have the key "name" too: then the beginning does not contain all terms.
     const beginning = beginningOf(text);
     if (beginning === waitingPrefix(terms)) known.set(beginning, terms);
   };

@@ -3,7 +3,7 @@ import { LeftoverRows } from "../jobs/leftover-rows.ts";
 import { leftoverKey, taskKey } from "../row-keys.ts";
 import { idOf, type Removed, type Table, type Written } from "../table.ts";
 
-/** Rows of the job's tasks stay when it is removed, and go in later batches. */
+/** Rows of the job's tasks stay when it is removed, and are deleted in later batches. */
 export type LeftoverChange =
   | Written<"leftover", { readonly id: JobId }>
   | (Removed<"leftover", JobId> & {

@@ -13,7 +13,7 @@ import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../
 
 export type NodeChange = Written<"node", Node> | Removed<"node", NodeId>;
 
-/** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
+/** JSON leaves out undefined. Restores optional fields, so that equal rows compare as equal. */
 const decodeNode = (stored: Node): Node => ({
   ...stored,
   drain: stored.drain,
@@ -49,7 +49,7 @@ export const nodeTable: WatchedTable<NodeChange, Map<NodeId, NodeRecord>> = {
         node,
         revision,
         used: { ...used },
-        // What an agent of a cluster uses it does not have.
+        // The agent of a cluster has no free capacity of its own.
         free: node.clusterAgent === undefined ? { ...free } : undefined,
         tasks: tasks.size,
       }))

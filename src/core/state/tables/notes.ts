@@ -3,7 +3,7 @@ import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../
 
 export type NoteChange = Written<"nexus", Note> | Removed<"nexus", string>;
 
-/** By the objects they are about. */
+/** By the objects that they annotate. */
 export const noteTable: WatchedTable<NoteChange, Map<string, Note>> = {
   name: "nexus",
   isWatched: true,

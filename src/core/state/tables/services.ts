@@ -25,7 +25,7 @@ const decodeService = ({ template, former, ...rest }: StoredService): Service =>
   former: former.map(read),
 });
 
-/** Slots are in a table of their own, whose rows come after these when they are read back. */
+/** Slots are in a table of their own, whose rows are read back after these. */
 export const serviceTable: WatchedTable<ServiceChange> = {
   name: "service",
   isWatched: true,

@@ -9,7 +9,7 @@ const partsOf = (id: string) => {
   return { service: serviceId(id.slice(0, at)), name: id.slice(at + 1) };
 };
 
-/** Places of services, each with its job. Watchers see the jobs, which say what they are instances of. */
+/** The slots of services, each with its job. Clients watch the jobs, which name their instances. */
 export const slotTable: Table<SlotChange> = {
   name: "slot",
   isWatched: false,

@@ -4,7 +4,7 @@ import { idOf, oneRow, type Removed, type Table, type Written } from "../table.t
 
 export type StatusChange = Written<"status", ClusterStatus> | Removed<"status", ClusterId>;
 
-/** What pull clusters report of themselves: state and counters. */
+/** The reported state and counters of pull clusters. */
 export const statusTable: Table<StatusChange> = {
   name: "status",
   isWatched: false,

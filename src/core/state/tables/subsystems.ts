@@ -31,7 +31,7 @@ export const subsystemTable: Table<SubsystemChange> = {
   apply(state, change) {
     const { graphs } = state.clusters;
     if (!("removed" in change)) graphs.putSubsystem(change.row.id, change.row.subsystem);
-    // Its graph may be gone already, which takes it along.
+    // Its graph may be removed already, and the subsystem with it.
     else if (graphs.has(change.removed)) graphs.deleteSubsystem(change.removed, change.name);
     clusterOffersChanged(state, idOf(change));
   },

@@ -7,7 +7,7 @@ import { State } from "../state.ts";
 import { idOf, oneRow, type Removed, type Table, Tables, type Written } from "../table.ts";
 import { TABLES, type TableName } from "./tables.ts";
 
-/** One stored row of every table, as versions that are in use have written them. */
+/** One stored row of every table, as versions in use have written it. */
 const STORED: Readonly<Record<TableName, readonly [key: string, value: string]>> = {
   cluster: ["cluster/blue", '{"id":"blue","kind":"pulling","createdAtMs":5}'],
   counter: ["counter/jobs", '{"lastJobId":1}'],
@@ -101,7 +101,7 @@ describe("every table", () => {
     for (const [at, [key, value]] of rows.entries()) load(key, value, revision(at + 1));
     state.finishLoading();
     const old = rows.map(([key, value]) => TABLES.decode(key, value));
-    // A mark of leftover rows has nothing to replace; after the end of a task comes nothing.
+    // A mark of leftover rows replaces nothing; nothing follows the end of a task.
     const isForGood = ({ table }: Change): boolean => table === "leftover" || table === "task";
     for (const change of old) expect(state.isNewest(change)).toBe(isForGood(change));
     for (const change of old) {
@@ -111,7 +111,7 @@ describe("every table", () => {
     }
   });
 
-  test("rows of no table are refused", () => {
+  test("rows of no table are rejected", () => {
     expect(() => TABLES.decode("other/1", "{}")).toThrow("not ours: other/1");
     expect(() => createRowLoader(new State())("jobs/1", "{}", revision(1))).toThrow(
       "not ours: jobs/1",
@@ -137,7 +137,7 @@ class NoteRows {
   }
 }
 
-/** All that a new table needs, beside its line in the list. */
+/** All that a new table needs, besides its line in the list. */
 const noteTable: Table<NoteChange, NoteRows> = {
   name: "note",
   isWatched: false,
@@ -166,7 +166,7 @@ describe("a table that is added to the list", () => {
   const isNewest = (state: State, change: NoteChange): boolean =>
     state.isNewest(change as NoteChange & Change);
 
-  test("is applied, stored, loaded and told from older changes", () => {
+  test("is applied, stored, loaded and distinguished from older changes", () => {
     const state = newState();
     const first: NoteChange = { table: "note", row: { id: "a", text: "one" } };
     const second: NoteChange = { table: "note", row: { id: "a", text: "two" } };
@@ -197,7 +197,7 @@ describe("a table that is added to the list", () => {
     expect(checkState(state)).toEqual(["notes have 3 characters, 4 are counted"]);
   });
 
-  test("is another one than those there are", () => {
+  test("is different from the existing ones", () => {
     expect(() => new Tables([...TABLES.all, { ...noteTable, name: "job" as never }])).toThrow(
       "a name of its own",
     );

@@ -18,8 +18,8 @@ import { subsystemTable } from "./subsystems.ts";
 import { taskTable } from "./tasks.ts";
 
 /**
- * Every table there is. State, stored rows, start-up, checks and watches are driven by this list: a
- * new table is a file beside this one and a line here.
+ * All tables. State, stored rows, start, checks and watches use this list: a new table is a file beside
+ * this one and a line here.
  */
 export const TABLES = new Tables([
   // config: written by callers
@@ -34,7 +34,7 @@ export const TABLES = new Tables([
   // desired: written by the planner and, through the loop, by reports of agents
   taskTable,
   slotTable,
-  // inventory: written by agents and by those who register clusters
+  // inventory: written by agents and by registrations of clusters
   clusterTable,
   graphTable,
   subsystemTable,
@@ -47,7 +47,7 @@ export const TABLES = new Tables([
 type Listed = (typeof TABLES.all)[number];
 export type TableName = Listed["name"];
 
-/** Tables whose changes watchers can ask for. */
+/** Tables whose changes clients can watch. */
 export type WatchedName = Extract<Listed, { readonly isWatched: true }>["name"];
 
 const isWatched = (table: Listed): table is Extract<Listed, { readonly isWatched: true }> =>

@@ -8,7 +8,7 @@ import { oneRow, type WatchedTable, type Written } from "../table.ts";
 /** Rows of tasks are removed with their job, or as leftovers of it. */
 export type TaskChange = Written<"task", Task>;
 
-/** A task has a row when it deviates from "pending, never placed"; its job's record holds it. */
+/** A task has a row when it differs from "pending, never placed"; its job's record holds it. */
 export const taskTable: WatchedTable<TaskChange> = {
   name: "task",
   isWatched: true,
@@ -17,12 +17,12 @@ export const taskTable: WatchedTable<TaskChange> = {
   newRows: () => undefined,
   apply: (state, { row }) => putTask(state, row),
   loader: (state) => (key, value) => {
-    if (state.leftovers.passesOver(key)) return;
+    if (state.leftovers.skips(key)) return;
     const row = decodeTask(value);
     if (!endFolded(state, row)) putTask(state, row);
   },
   isNewest(state, { row }) {
-    // Nothing follows the end of a task but the removal of its job.
+    // Only the removal of its job follows the end of a task.
     if (isEnded(row.state)) return state.jobs.has(row.jobId);
     return state.task(row) === row;
   },

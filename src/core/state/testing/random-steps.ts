@@ -11,7 +11,7 @@ import { runServiceStep, serviceStep } from "../services/testing/service-steps.t
 
 export const NODES = ["n1", "n2", "n3"];
 
-/** Anything that can happen, in any order: most of it makes sense, some of it is refused. */
+/** Any event, in any order: most make sense, some are rejected. */
 export const step = fc.oneof(
   serviceStep,
   fc.record({

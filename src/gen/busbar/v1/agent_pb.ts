@@ -151,8 +151,8 @@ export const AgentMessageSchema: GenMessage<AgentMessage> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 1);
 
 /**
- * Bytes between a client and a run whose standard input or terminal it is (JobSpec.attach). Only to agents whose Hello says
- * can_attach. The ends are the client and the run: server and agent pass on, and hold no more than the window of the stream.
+ * Bytes between a run and the client that is attached to its standard input or terminal (JobSpec.attach). Only for agents whose Hello
+ * has can_attach. Server and agent pass the bytes on and hold at most one window of each stream.
  *
  * @generated from message busbar.v1.Attachment
  */
@@ -169,7 +169,7 @@ export type Attachment = Message<"busbar.v1.Attachment"> & {
    */
   message: {
     /**
-     * of the server, first: the agent connects the run's end. One before it for the same run is over
+     * of the server, first: the agent connects to the run. It replaces an earlier attachment of the run
      *
      * @generated from field: busbar.v1.AttachStart start = 2;
      */
@@ -177,7 +177,7 @@ export type Attachment = Message<"busbar.v1.Attachment"> & {
     case: "start";
   } | {
     /**
-     * of the agent: the run's end is connected
+     * of the agent: it is connected to the run
      *
      * @generated from field: busbar.v1.AttachStarted started = 3;
      */
@@ -209,7 +209,7 @@ export type Attachment = Message<"busbar.v1.Attachment"> & {
     case: "size";
   } | {
     /**
-     * of either: there is nothing more to pass on
+     * of either: the attachment has ended
      *
      * @generated from field: busbar.v1.AttachOver over = 7;
      */
@@ -261,7 +261,7 @@ export const AttachStartSchema: GenMessage<AttachStart> = /*@__PURE__*/
  */
 export type AttachStarted = Message<"busbar.v1.AttachStarted"> & {
   /**
-   * the run's end has the input up to here
+   * the run has the input up to here
    *
    * @generated from field: double input_offset = 1;
    */
@@ -313,7 +313,7 @@ export const AttachPartSchema: GenMessage<AttachPart> = /*@__PURE__*/
  */
 export type AttachOver = Message<"busbar.v1.AttachOver"> & {
   /**
-   * why; empty: the run has ended, or the client has gone
+   * the reason; empty: the run has ended, or the client has disconnected
    *
    * @generated from field: string error = 1;
    */
@@ -354,9 +354,8 @@ export const TerminalSizeSchema: GenMessage<TerminalSize> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 7);
 
 /**
- * Sent behind larger messages; whoever receives it sends it back at once, as mark_seen. So the sender
- * learns how fast the link is, and keeps no more under way than takes it a quarter of a second: small
- * messages do not wait behind large ones. Only between ends that both said Parts.
+ * Sent behind larger messages; the receiver returns it at once, as mark_seen. From this the sender measures the link and keeps at most
+ * a quarter of a second of bytes in flight, so that small messages do not wait behind large ones. Only when both sides sent Parts.
  *
  * @generated from message busbar.v1.Mark
  */
@@ -375,7 +374,7 @@ export const MarkSchema: GenMessage<Mark> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 8);
 
 /**
- * What an end can do on thin links. Absent: it is an older one; then specs and outputs come whole.
+ * The features of a side for thin links. Absent: it is an older version; specs and outputs are sent whole.
  *
  * @generated from message busbar.v1.Parts
  */
@@ -388,7 +387,7 @@ export type Parts = Message<"busbar.v1.Parts"> & {
   encodings: string[];
 
   /**
-   * Of an agent: specs of earlier sessions that it holds, or the beginnings of them.
+   * Of an agent: the specs of earlier sessions that it has stored, whole or in part.
    *
    * @generated from field: repeated busbar.v1.HeldSpec held_specs = 2;
    */
@@ -443,8 +442,8 @@ export type Hello = Message<"busbar.v1.Hello"> & {
   cluster: string;
 
   /**
-   * A random secret the agent made on its first start and keeps. The first agent to use a node
-   * name owns it; another key is refused.
+   * A random secret that the agent creates at its first start and stores. The first agent that uses a node
+   * name owns it; the server refuses another key.
    *
    * @generated from field: string agent_key = 3;
    */
@@ -475,15 +474,15 @@ export type Hello = Message<"busbar.v1.Hello"> & {
   labels: { [key: string]: string };
 
   /**
-   * Every run the agent still knows: running, or ended but not yet acknowledged.
+   * All runs of the agent: running, or ended and not yet acknowledged.
    *
    * @generated from field: repeated busbar.v1.RunId runs = 8;
    */
   runs: RunId[];
 
   /**
-   * What the machine has, as JSON: {"sockets": 2, "numa": 2, "software": {"os": [{"name": ...}]}}.
-   * Empty: nothing is known but the capacity. What the server cannot read it passes over.
+   * The facts of the machine, as JSON: {"sockets": 2, "numa": 2, "software": {"os": [{"name": ...}]}}.
+   * Empty: only the capacity is known. The server ignores fields that it cannot read.
    *
    * @generated from field: string facts_json = 9;
    */
@@ -504,29 +503,29 @@ export type Hello = Message<"busbar.v1.Hello"> & {
   health?: Health | undefined;
 
   /**
-   * Of an agent of a node: what becomes of its tasks when the node is lost: requeue (the default),
-   * keep (they wait for the node, however long), fail. Empty: it does not say.
+   * Of an agent of a node: what happens to its tasks when the node is lost: requeue (the default),
+   * keep (they wait for the node without limit), fail. Empty: the server's own setting.
    *
    * @generated from field: string on_lost = 20;
    */
   onLost: string;
 
   /**
-   * How long the node may be away before it is lost; 0: the server's own time.
+   * How long the node may be disconnected before it is lost; 0: the server's own time.
    *
    * @generated from field: double lost_after_ms = 21;
    */
   lostAfterMs: number;
 
   /**
-   * How often the agent wants to send heartbeats on this link; 0: as the server says.
+   * The heartbeat interval that the agent requests for this link; 0: the server's.
    *
    * @generated from field: uint32 heartbeat_ms = 22;
    */
   heartbeatMs: number;
 
   /**
-   * How long either side may hear nothing on this link; 0: as the server says.
+   * The time without a message after which either side closes this link; 0: the server's.
    *
    * @generated from field: uint32 silence_ms = 23;
    */
@@ -582,7 +581,7 @@ export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 11);
 
 /**
- * What the node has for shares of jobs with energy, all of it; replaces the one before. Sent in Hello, and whenever the
+ * The whole power of the node for shares of jobs with energy; replaces the previous message. Sent in Hello, and whenever the
  * power differs from the one it reported last, at most once a second. Only for servers whose Welcome asks for it.
  *
  * @generated from message busbar.v1.AgentPower
@@ -617,14 +616,14 @@ export type AgentPower = Message<"busbar.v1.AgentPower"> & {
   needsNoCommand: boolean;
 
   /**
-   * It looks at its shares only so often: it begins one at a tick, and ends it at a later one; 0: at once.
+   * The interval at which it starts and ends shares; 0: at once.
    *
    * @generated from field: uint32 tick_ms = 5;
    */
   tickMs: number;
 
   /**
-   * the node stands for the edges of a whole site; absent: it is an edge itself
+   * the node represents all edges of a site; absent: it is an edge itself
    *
    * @generated from field: busbar.v1.SiteEdges site = 6;
    */
@@ -652,7 +651,7 @@ export type SiteEdges = Message<"busbar.v1.SiteEdges"> & {
   edges: number;
 
   /**
-   * how many shares it takes at once, those that it has included; at least 1
+   * the number of shares that it accepts at once, present ones included; at least 1
    *
    * @generated from field: uint32 shares = 2;
    */
@@ -703,21 +702,21 @@ export const AgentPowerChangeSchema: GenMessage<AgentPowerChange> = /*@__PURE__*
  */
 export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
   /**
-   * How long it may be away before what it took is lost with it; 0: the server's own time.
+   * How long it may be disconnected before its accepted tasks are lost; 0: the server's own time.
    *
    * @generated from field: double lease_ms = 1;
    */
   leaseMs: number;
 
   /**
-   * What happens then: requeue (the default), keep (wait for the agent, however long), fail.
+   * What happens then: requeue (the default), keep (wait for the agent without limit), fail.
    *
    * @generated from field: string on_lost = 2;
    */
   onLost: string;
 
   /**
-   * it hands work on to another Busbar: RunSpec.job_spec
+   * it submits its tasks to another Busbar: RunSpec.job_spec
    *
    * @generated from field: bool wants_job_spec = 10;
    */
@@ -732,8 +731,8 @@ export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 15);
 
 /**
- * Of the agent of a cluster: what it would take now of the tasks that were offered to
- * its cluster. It gets them as Work, oldest first, now or when they come. Replaces the one before.
+ * Of the agent of a cluster: the tasks that it accepts now, of those offered to its cluster. The server
+ * sends them as Work, oldest first, now or when they are offered. Replaces the previous message.
  *
  * @generated from message busbar.v1.Take
  */
@@ -746,16 +745,16 @@ export type Take = Message<"busbar.v1.Take"> & {
   tasks: number;
 
   /**
-   * What is free now; a task that asks for more is left for later. Base units, as in
-   * Hello.capacity, and "nodes". Empty: anything, its scheduler queues what does not fit yet.
+   * The free resources; the server does not send a task that requests more. Base units, as in
+   * Hello.capacity, and "nodes". Empty: no limit, its scheduler queues tasks that do not fit yet.
    *
    * @generated from field: map<string, double> free = 2;
    */
   free: { [key: string]: number };
 
   /**
-   * How many starts it has got in this session. If more are on their way to it, this knows nothing
-   * of them and is passed over; it says another when they have come.
+   * The number of starts that it has received in this session. The server ignores a message that does not count
+   * all sent starts; the agent sends another one when they have arrived.
    *
    * @generated from field: uint32 seen = 3;
    */
@@ -770,7 +769,7 @@ export const TakeSchema: GenMessage<Take> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 16);
 
 /**
- * What the machine has is no longer what Hello, or the last of these, said.
+ * The facts of the machine have changed since Hello, or since the last of these messages.
  *
  * @generated from message busbar.v1.Facts
  */
@@ -791,9 +790,9 @@ export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 17);
 
 /**
- * Whether the agent can start processes. One that cannot gives back the tasks that it has not
- * started (Ended.is_node_fault) and gets no others until it says that it can again. Only for servers
- * whose Welcome asks for it.
+ * Whether the agent can start processes. One that cannot returns the tasks that it has not started
+ * (Ended.is_node_fault) and receives no others until it reports that it can again. Only for servers
+ * whose Welcome requests it.
  *
  * @generated from message busbar.v1.Health
  */
@@ -814,8 +813,8 @@ export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 18);
 
 /**
- * Why runs wait in the queue of a scheduler below, all of it; replaces the one before. Only for servers
- * whose Welcome asks for it.
+ * The reasons why runs wait in the queue of a scheduler below, of all runs; replaces the previous message. Only for servers
+ * whose Welcome requests it.
  *
  * @generated from message busbar.v1.Queued
  */
@@ -858,8 +857,8 @@ export const QueuedRunsSchema: GenMessage<QueuedRuns> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 20);
 
 /**
- * How far runs are, of each the newest: not acknowledged, and said again for all that run in the next
- * session. What a run told last comes with its end. Only for servers whose Welcome asks for it.
+ * The latest progress of runs. Not acknowledged; the next session begins with that of all running runs.
+ * The last progress of a run is part of its end. Only for servers whose Welcome requests it.
  *
  * @generated from message busbar.v1.ProgressReports
  */
@@ -927,7 +926,7 @@ export const ToldProgressSchema: GenMessage<ToldProgress> = /*@__PURE__*/
 
 /**
  * The agent's clock differs from the server's by more than two seconds, or no longer does. Its reports
- * have the server's time all the same. Only for servers whose Welcome asks for it.
+ * have the server's time in either case. Only for servers whose Welcome requests it.
  *
  * @generated from message busbar.v1.Clock
  */
@@ -948,9 +947,9 @@ export const ClockSchema: GenMessage<Clock> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 24);
 
 /**
- * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
- * the server answers each. Every other message is a sign of life, too, and so are the bytes of
- * one that has not arrived yet. Each side gives the other up after a silence of twice the interval and 10 seconds.
+ * The agent sends a heartbeat when it has sent or received nothing for its interval; the server answers
+ * each. Every other message counts as one, and so do the bytes of a message that is still arriving.
+ * Each side closes the link after a silence of twice the interval and 10 seconds.
  *
  * @generated from message busbar.v1.Heartbeat
  */
@@ -979,7 +978,7 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 25);
 
 /**
- * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
+ * Numbered by the agent, from 1 in each session. The agent sends reports that were not acknowledged again in the
  * next session.
  *
  * @generated from message busbar.v1.Reports
@@ -1050,7 +1049,7 @@ export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
  */
 export type Returned = Message<"busbar.v1.Returned"> & {
   /**
-   * as in its Hold: a report that comes late is not taken for a later one
+   * as in its Hold: distinguishes a late report from one of a later Hold
    *
    * @generated from field: double held_at_ms = 1;
    */
@@ -1117,7 +1116,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
   signal: string;
 
   /**
-   * for COULD_NOT_START and VANISHED: what went wrong; for SIGNALLED: who sent it, where that is known
+   * for COULD_NOT_START and VANISHED: the error; for SIGNALLED: the sender, when known
    *
    * @generated from field: string message = 6;
    */
@@ -1159,7 +1158,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
   began?: RunId | undefined;
 
   /**
-   * the last that it told; absent: it told none
+   * the last that it reported; absent: none
    *
    * @generated from field: busbar.v1.ToldProgress progress = 50;
    */
@@ -1174,7 +1173,7 @@ export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 30);
 
 /**
- * What a run used. A number that the executor does not know is absent.
+ * The resources that a run used. A number that the executor cannot measure is absent.
  *
  * @generated from message busbar.v1.RunUsage
  */
@@ -1187,7 +1186,7 @@ export type RunUsage = Message<"busbar.v1.RunUsage"> & {
   cpuUs?: number | undefined;
 
   /**
-   * by a clock that nobody sets
+   * by a monotonic clock
    *
    * @generated from field: optional double wall_us = 2;
    */
@@ -1299,7 +1298,7 @@ export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
  */
 export type Welcome = Message<"busbar.v1.Welcome"> & {
   /**
-   * until a Heartbeat of the server says another
+   * until a Heartbeat of the server changes it
    *
    * @generated from field: uint32 heartbeat_interval_ms = 1;
    */
@@ -1346,7 +1345,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
   wantsPower: boolean;
 
   /**
-   * How long either side may hear nothing on this link; 0: twice the interval and 10 seconds.
+   * The time without a message after which either side closes this link; 0: twice the interval and 10 seconds.
    *
    * @generated from field: uint32 silence_ms = 21;
    */
@@ -1368,9 +1367,9 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 33);
 
 /**
- * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
- * while the agent holds a run of that job that was started in this session and whose end was not
- * acknowledged: the agent keeps it that long.
+ * Orders. The spec of a job arrives with or before the starts that need it. The server does not send it again
+ * while the agent has a run of that job that started in this session and whose end was not
+ * acknowledged: the agent stores it that long.
  *
  * @generated from message busbar.v1.Work
  */
@@ -1393,7 +1392,7 @@ export type Work = Message<"busbar.v1.Work"> & {
   stops: RunId[];
 
   /**
-   * Specs that came as SpecParts, of starts of this message; the agent then has them as if they were
+   * Specs of starts of this message that were sent as SpecParts; the agent treats them as if they were
    * in specs.
    *
    * @generated from field: repeated busbar.v1.SpecRef spec_refs = 30;
@@ -1401,7 +1400,7 @@ export type Work = Message<"busbar.v1.Work"> & {
   specRefs: SpecRef[];
 
   /**
-   * Runs that are stopped before they were sent: the agent reports each as stopped, and never starts it.
+   * Runs that were stopped before the server sent them: the agent reports each as stopped, and never starts it.
    *
    * @generated from field: repeated busbar.v1.RunId withdrawn = 31;
    */
@@ -1416,7 +1415,7 @@ export type Work = Message<"busbar.v1.Work"> & {
   holds: Hold[];
 
   /**
-   * Held runs to give back (RunEvent.returned). One that has begun goes on: its reports say so.
+   * Held runs to return (RunEvent.returned). A run that has begun continues and is reported.
    *
    * @generated from field: repeated busbar.v1.RunId returns = 9;
    */
@@ -1447,7 +1446,7 @@ export type ShareStart = Message<"busbar.v1.ShareStart"> & {
   id?: RunId | undefined;
 
   /**
-   * how much energy the run is to use: BUSBAR_SHARE_WATT_SECONDS of its command
+   * the energy that the run shall use: BUSBAR_SHARE_WATT_SECONDS of its command
    *
    * @generated from field: double watt_seconds = 2;
    */
@@ -1471,7 +1470,7 @@ export type Hold = Message<"busbar.v1.Hold"> & {
   id?: RunId | undefined;
 
   /**
-   * tells it apart from an earlier one of the same id, which was given back
+   * distinguishes it from an earlier one of the same id, which was returned
    *
    * @generated from field: double held_at_ms = 2;
    */
@@ -1639,7 +1638,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   jobspec: string;
 
   /**
-   * What one task asks of a graph, as JSON (docs/graph.md; empty: needs say it all). Only for
+   * The request of one task to a graph, as JSON (docs/graph.md; empty: needs are the whole request). Only for
    * schedulers below.
    *
    * @generated from field: string request = 13;
@@ -1647,7 +1646,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   request: string;
 
   /**
-   * what one task asks for, in amounts
+   * the request of one task, in amounts
    *
    * @generated from field: map<string, double> needs = 14;
    */
@@ -1689,7 +1688,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   stderrFile: string;
 
   /**
-   * Of a task that runs in containers; only for agents whose facts say that they can start some.
+   * Of a task that runs in containers; only for agents whose facts include container support.
    *
    * @generated from field: busbar.v1.ContainerSpec container = 40;
    */
@@ -1725,7 +1724,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   entries: string[];
 
   /**
-   * as JobSpec.attach; only for agents that said can_attach
+   * as JobSpec.attach; only for agents whose Hello has can_attach
    *
    * @generated from field: string attach = 70;
    */
@@ -1754,7 +1753,7 @@ export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 39);
 
 /**
- * What containers a run has. Without `containers` there is one: `image`, which argv or script runs in.
+ * The containers of a run. Without `containers` there is one: `image`, in which argv or script runs.
  *
  * @generated from message busbar.v1.ContainerSpec
  */
@@ -1901,14 +1900,14 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
   maxBytes: number;
 
   /**
-   * How long to wait for more when there is nothing past offset yet and the run goes on.
+   * How long to wait for output past offset while the run is active.
    *
    * @generated from field: uint32 wait_ms = 6;
    */
   waitMs: number;
 
   /**
-   * Nobody reads the answer to the request of this number any more. Only for agents that said Parts.
+   * The client of the request with this number has disconnected. Only for agents that sent Parts.
    *
    * @generated from field: bool is_cancelled = 30;
    */
@@ -1944,7 +1943,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
   eof: boolean;
 
   /**
-   * the stream was longer than its limit; what came after was dropped
+   * the stream was longer than its limit; the rest was dropped
    *
    * @generated from field: bool truncated = 4;
    */
@@ -1958,7 +1957,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
   error: string;
 
   /**
-   * another chunk answers the same request; only for servers that said Parts
+   * another chunk answers the same request; only for servers that sent Parts
    *
    * @generated from field: bool more = 30;
    */
@@ -1989,7 +1988,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
   reason: string;
 
   /**
-   * false: dialling again will not help
+   * false: connecting again will not help
    *
    * @generated from field: bool retry = 2;
    */
@@ -2048,7 +2047,7 @@ export const EndCause = {
   COULD_NOT_START: 5,
 
   /**
-   * the process is gone and left no exit code (e.g. a reboot)
+   * the process ended without an exit code (e.g. a reboot)
    *
    * @generated from enum value: END_CAUSE_VANISHED = 6;
    */

@@ -101,7 +101,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   array?: string | undefined;
 
   /**
-   * higher goes first; default 0
+   * tasks with a higher priority go first; default 0
    *
    * @generated from field: optional int32 priority = 11;
    */
@@ -115,7 +115,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   retries?: Retries | undefined;
 
   /**
-   * how long a task may run; default: as long as it likes
+   * how long a task may run; default: no limit
    *
    * @generated from field: optional int64 time_limit_ms = 13;
    */
@@ -143,7 +143,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   outputLimitBytes?: bigint | undefined;
 
   /**
-   * not placed before all of these are met
+   * its tasks are not placed before all of these are met
    *
    * @generated from field: repeated busbar.v1.Dependency depends_on = 17;
    */
@@ -158,7 +158,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   request?: string | undefined;
 
   /**
-   * how one of several clusters is chosen; default: as the server does it
+   * how one of several clusters is chosen; default: the server's strategy
    *
    * @generated from field: busbar.v1.Selection select = 19;
    */
@@ -179,8 +179,8 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   comment?: string | undefined;
 
   /**
-   * How much its processes give way to others for cpu: 19 most, added to the agent's own. Below 0 only where the
-   * agent runs as root: elsewhere the task fails, and says so on stderr. Default: as the agent.
+   * The nice value of its processes, added to the agent's own: 19 is the lowest priority. Below 0 only where the
+   * agent runs as root: elsewhere the task fails with a message on stderr. Default: that of the agent.
    *
    * @generated from field: optional int32 nice = 22;
    */
@@ -188,14 +188,14 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
 
   /**
    * Without cwd: the directory that the job was submitted from, an absolute path. Tasks run in it where the node has that very
-   * directory (submit_directory_id), else in a fresh one, and say so on stderr. `busbar submit` and `busbar run` set both.
+   * directory (submit_directory_id), else in a fresh one, with a message on stderr. `busbar submit` and `busbar run` set both.
    *
    * @generated from field: optional string submit_directory = 30;
    */
   submitDirectory?: string | undefined;
 
   /**
-   * Tells it from other directories of that path: a node compares it with what it finds there. Texts of `busbar` itself.
+   * Identifies the directory: a node compares it with the directory that it has at this path. Set by `busbar` itself.
    *
    * @generated from field: optional string submit_directory_id = 31;
    */
@@ -265,7 +265,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   energy?: Energy | undefined;
 
   /**
-   * Its task has no natural end: it is started again when it ends. Not with array, energy, jobspec, retries or
+   * The job is a service: its task is started again when it ends. Not with array, energy, jobspec, retries or
    * queue_deadline_ms.
    *
    * @generated from field: busbar.v1.ServiceTerms service = 70;
@@ -304,7 +304,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   attach?: string | undefined;
 
   /**
-   * With attach: how long the client may be away before the task is hung up (SIGHUP, then SIGKILL); default 60 s. A task whose
+   * With attach: how long the client may be disconnected before the task is hung up (SIGHUP, then SIGKILL); default 60 s. A task whose
    * input has ended needs no client.
    *
    * @generated from field: optional int64 hang_up_ms = 91;
@@ -320,13 +320,13 @@ export const JobSpecSchema: GenMessage<JobSpec> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 0);
 
 /**
- * When a task without a natural end is started again.
+ * When the task of a service is started again.
  *
  * @generated from message busbar.v1.ServiceTerms
  */
 export type ServiceTerms = Message<"busbar.v1.ServiceTerms"> & {
   /**
-   * always (the default); on-failure: an exit with code 0 ends it; never: any end of its own does.
+   * always (the default); on-failure: exit code 0 ends the service; never: any end of the task ends it.
    *
    * @generated from field: optional string restart = 1;
    */
@@ -510,7 +510,7 @@ export type Dependency = Message<"busbar.v1.Dependency"> & {
   atLeast?: number | undefined;
 
   /**
-   * singleton only: of the jobs that say this name one runs at a time, in order
+   * singleton only: of the jobs with this name one runs at a time, in the order of submission
    *
    * @generated from field: optional string name = 4;
    */
@@ -616,7 +616,7 @@ export type TaskCounts = Message<"busbar.v1.TaskCounts"> & {
   pending: bigint;
 
   /**
-   * for the end of their backoff
+   * for their backoff to pass
    *
    * @generated from field: int64 waiting = 2;
    */
@@ -665,14 +665,14 @@ export type TaskCounts = Message<"busbar.v1.TaskCounts"> & {
   cancelled: bigint;
 
   /**
-   * in the queue
+   * at their queue deadline
    *
    * @generated from field: int64 expired = 9;
    */
   expired: bigint;
 
   /**
-   * for what they depend on
+   * because their dependencies can never be met
    *
    * @generated from field: int64 skipped = 10;
    */
@@ -708,7 +708,7 @@ export const TaskCountsSchema: GenMessage<TaskCounts> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 8);
 
 /**
- * A job: what was submitted and what became of it.
+ * A job: its spec and its status.
  *
  * @generated from message busbar.v1.Job
  */
@@ -777,7 +777,7 @@ export type Job = Message<"busbar.v1.Job"> & {
   submittedBy: string;
 
   /**
-   * that it was submitted with
+   * the key that it was submitted with
    *
    * @generated from field: optional string idempotency_key = 10;
    */
@@ -812,14 +812,14 @@ export type Job = Message<"busbar.v1.Job"> & {
   usage?: Usage | undefined;
 
   /**
-   * who cancelled the whole of it
+   * who cancelled the whole job
    *
    * @generated from field: optional string cancelled_by = 15;
    */
   cancelledBy?: string | undefined;
 
   /**
-   * who keeps tasks of it in the queue; absent: nobody
+   * who holds tasks of it; absent: none is on hold
    *
    * @generated from field: optional string held_by = 80;
    */
@@ -833,21 +833,21 @@ export type Job = Message<"busbar.v1.Job"> & {
   heldTasks?: bigint | undefined;
 
   /**
-   * who last held, released or updated it; absent: nobody
+   * who last held, released or updated it; absent: it was never changed
    *
    * @generated from field: optional string changed_by = 82;
    */
   changedBy?: string | undefined;
 
   /**
-   * the mean over its tasks, one that succeeded counting in full; absent: none reported any
+   * the mean over its tasks, where a succeeded one counts as 100; absent: no task reported any
    *
    * @generated from field: busbar.v1.Progress progress = 30;
    */
   progress?: Progress | undefined;
 
   /**
-   * of a job that is split by energy: how far it is
+   * of a job that is split by energy: where its energy is
    *
    * @generated from field: busbar.v1.JobEnergy energy = 60;
    */
@@ -911,13 +911,13 @@ export const InstanceRefSchema: GenMessage<InstanceRef> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 10);
 
 /**
- * How far a task or a job is.
+ * The progress of a task or a job.
  *
  * @generated from message busbar.v1.Progress
  */
 export type Progress = Message<"busbar.v1.Progress"> & {
   /**
-   * 0 to 100, in hundredths; never goes back within an attempt
+   * 0 to 100, in hundredths; never decreases within an attempt
    *
    * @generated from field: double percent = 1;
    */
@@ -931,7 +931,7 @@ export type Progress = Message<"busbar.v1.Progress"> & {
   message?: string | undefined;
 
   /**
-   * when the server heard it; absent of what has ended, and of arrays
+   * when the server received it; absent for ended tasks and for arrays
    *
    * @generated from field: optional int64 reported_at_ms = 3;
    */
@@ -946,7 +946,7 @@ export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 11);
 
 /**
- * Where the energy of a job is. What is neither done nor unplaced is left to do in shares that are placed.
+ * Where the energy of a job is. Energy that is neither done nor unplaced belongs to shares that are placed.
  *
  * @generated from message busbar.v1.JobEnergy
  */
@@ -966,7 +966,7 @@ export type JobEnergy = Message<"busbar.v1.JobEnergy"> & {
   doneWattSeconds: bigint;
 
   /**
-   * in no share yet, or again: a share that ended early leaves its rest
+   * in no share yet, or no longer: what a share that ended early did not use
    *
    * @generated from field: int64 unplaced_watt_seconds = 3;
    */
@@ -981,7 +981,7 @@ export const JobEnergySchema: GenMessage<JobEnergy> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 12);
 
 /**
- * What attempts used, as agents measured it. A number that is not known is absent.
+ * Resource usage of attempts, as agents measured it. Unknown numbers are absent.
  *
  * @generated from message busbar.v1.Usage
  */
@@ -994,7 +994,7 @@ export type Usage = Message<"busbar.v1.Usage"> & {
   cpuMs?: number | undefined;
 
   /**
-   * from start to end, by a clock that nobody sets
+   * from start to end, by a monotonic clock
    *
    * @generated from field: optional double wall_ms = 2;
    */
@@ -1050,7 +1050,7 @@ export type Task = Message<"busbar.v1.Task"> & {
   index: number;
 
   /**
-   * where it is in its life
+   * its state
    *
    * @generated from field: busbar.v1.State state = 4;
    */
@@ -1071,7 +1071,7 @@ export type Task = Message<"busbar.v1.Task"> & {
   node?: string | undefined;
 
   /**
-   * of that node, or that it was handed over to
+   * the cluster of that node, or the pull cluster that accepted it
    *
    * @generated from field: optional string cluster = 7;
    */
@@ -1099,7 +1099,7 @@ export type Task = Message<"busbar.v1.Task"> & {
   endedAtMs?: bigint | undefined;
 
   /**
-   * absent: it has none, as it was lost, cancelled or ended by a signal
+   * absent: it has none, because it was lost, cancelled or ended by a signal
    *
    * @generated from field: optional int32 exit_code = 11;
    */
@@ -1127,7 +1127,7 @@ export type Task = Message<"busbar.v1.Task"> & {
   notBeforeMs?: bigint | undefined;
 
   /**
-   * the latest few attempts that did not succeed
+   * the latest attempts that did not succeed
    *
    * @generated from field: repeated busbar.v1.PastAttempt past = 15;
    */
@@ -1267,7 +1267,7 @@ export type PastAttempt = Message<"busbar.v1.PastAttempt"> & {
   reason: string;
 
   /**
-   * that it was handed over to
+   * the pull cluster that accepted it
    *
    * @generated from field: optional string cluster = 8;
    */
@@ -1289,7 +1289,7 @@ export const PastAttemptSchema: GenMessage<PastAttempt> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 16);
 
 /**
- * All are taken or none.
+ * The server accepts all jobs or none.
  *
  * @generated from message busbar.v1.SubmitJobsRequest
  */
@@ -1302,7 +1302,7 @@ export type SubmitJobsRequest = Message<"busbar.v1.SubmitJobsRequest"> & {
   jobs: JobSubmission[];
 
   /**
-   * Takes jobs that no registered node or cluster can run, which are rejected otherwise.
+   * Queues jobs that no registered node or cluster can run; without it they are rejected.
    *
    * @generated from field: bool allow_unsatisfiable = 2;
    */
@@ -1346,7 +1346,7 @@ export const JobSubmissionSchema: GenMessage<JobSubmission> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 18);
 
 /**
- * What became of a submission.
+ * The result of a submission.
  *
  * @generated from message busbar.v1.SubmitJobsResponse
  */
@@ -1415,21 +1415,21 @@ export type SubmitJobspecRequest = Message<"busbar.v1.SubmitJobspecRequest"> & {
   placement?: Placement | undefined;
 
   /**
-   * its parameters go before those of the jobspec
+   * its parameters override those of the jobspec
    *
    * @generated from field: busbar.v1.Selection select = 6;
    */
   select?: Selection | undefined;
 
   /**
-   * each job gets it with its own name behind it
+   * each job gets this key with its own name appended
    *
    * @generated from field: optional string idempotency_key = 7;
    */
   idempotencyKey?: string | undefined;
 
   /**
-   * takes jobs that no registered node or cluster can run
+   * queues jobs that no registered node or cluster can run, instead of rejecting them
    *
    * @generated from field: bool allow_unsatisfiable = 8;
    */
@@ -1479,7 +1479,7 @@ export const TryJobsRequestSchema: GenMessage<TryJobsRequest> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 21);
 
 /**
- * What would become of a submission.
+ * The result of a dry run.
  *
  * @generated from message busbar.v1.TryJobsResponse
  */
@@ -1507,7 +1507,7 @@ export const TryJobsResponseSchema: GenMessage<TryJobsResponse> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 22);
 
 /**
- * What would become of a job if it were submitted now.
+ * Where the tasks of a job would go if it were submitted now.
  *
  * @generated from message busbar.v1.TriedJob
  */
@@ -1555,21 +1555,21 @@ export type TriedJob = Message<"busbar.v1.TriedJob"> & {
   possible: boolean;
 
   /**
-   * why it would stay pending, where it is not for capacity
+   * why it would stay pending, if free capacity is not the reason
    *
    * @generated from field: optional string reason = 7;
    */
   reason?: string | undefined;
 
   /**
-   * why nodes would not take it, most nodes first
+   * why nodes could not run it, those of most nodes first
    *
    * @generated from field: repeated busbar.v1.NodeReason reasons = 8;
    */
   reasons: NodeReason[];
 
   /**
-   * what clusters say
+   * which clusters can run it, and why others cannot
    *
    * @generated from field: repeated busbar.v1.ClusterReason clusters = 9;
    */
@@ -1694,7 +1694,7 @@ export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 26);
 
 /**
- * Which jobs; all that is given must hold.
+ * Which jobs; they must match all given fields.
  *
  * @generated from message busbar.v1.JobFilter
  */
@@ -2008,7 +2008,7 @@ export type CancelJobRequest = Message<"busbar.v1.CancelJobRequest"> & {
   reason?: string | undefined;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2041,7 +2041,7 @@ export type HoldJobRequest = Message<"busbar.v1.HoldJobRequest"> & {
   reason?: string | undefined;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2067,7 +2067,7 @@ export type ReleaseJobRequest = Message<"busbar.v1.ReleaseJobRequest"> & {
   id: string;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2100,7 +2100,7 @@ export type RequeueJobRequest = Message<"busbar.v1.RequeueJobRequest"> & {
   reason?: string | undefined;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2126,28 +2126,28 @@ export type UpdateJobRequest = Message<"busbar.v1.UpdateJobRequest"> & {
   id: string;
 
   /**
-   * higher goes first
+   * tasks with a higher priority go first
    *
    * @generated from field: optional int32 priority = 2;
    */
   priority?: number | undefined;
 
   /**
-   * how long an attempt may run that is placed from now on; 0: as long as it likes
+   * time limit of attempts that are placed from now on; 0: no limit
    *
    * @generated from field: optional int64 time_limit_ms = 3;
    */
   timeLimitMs?: bigint | undefined;
 
   /**
-   * where it is queued, and whose shares its tasks count for
+   * the group that queues it and accounts for its tasks
    *
    * @generated from field: optional string group = 4;
    */
   group?: string | undefined;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2180,14 +2180,14 @@ export type RerunJobRequest = Message<"busbar.v1.RerunJobRequest"> & {
   failedOnly: boolean;
 
   /**
-   * the same key with the same spec answers with the job there is
+   * the same key with the same spec answers with the existing job
    *
    * @generated from field: optional string idempotency_key = 3;
    */
   idempotencyKey?: string | undefined;
 
   /**
-   * only if the job has this revision; otherwise it is refused as a conflict
+   * only if the job has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -2227,7 +2227,7 @@ export type ReportProgressRequest = Message<"busbar.v1.ReportProgressRequest"> &
   message?: string | undefined;
 
   /**
-   * which one is meant; refused when it is not the current one; default: that one
+   * the request is rejected if this is not the current attempt; default: the current one
    *
    * @generated from field: optional uint32 attempt = 4;
    */
@@ -2261,7 +2261,7 @@ export const ExplainJobRequestSchema: GenMessage<ExplainJobRequest> = /*@__PURE_
   messageDesc(file_busbar_v1_busbar, 42);
 
 /**
- * Why a job is where it is.
+ * Why a job is in its state.
  *
  * @generated from message busbar.v1.Explanation
  */
@@ -2288,7 +2288,7 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
   summary: string;
 
   /**
-   * why nodes do not take it, most nodes first
+   * why nodes cannot run it, those of most nodes first
    *
    * @generated from field: repeated busbar.v1.NodeReason reasons = 4;
    */
@@ -2316,7 +2316,7 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
   nodes: number;
 
   /**
-   * what pull clusters say, and managed ones that could take a task now
+   * whether pull clusters can run it, and managed clusters that could run a task now
    *
    * @generated from field: repeated busbar.v1.ClusterReason clusters = 9;
    */
@@ -2379,14 +2379,14 @@ export type DependencyReason = Message<"busbar.v1.DependencyReason"> & {
   wants: string;
 
   /**
-   * it has done so
+   * whether it has happened
    *
    * @generated from field: bool met = 5;
    */
   met: boolean;
 
   /**
-   * it never will
+   * whether it can never happen
    *
    * @generated from field: bool impossible = 6;
    */
@@ -2401,7 +2401,7 @@ export const DependencyReasonSchema: GenMessage<DependencyReason> = /*@__PURE__*
   messageDesc(file_busbar_v1_busbar, 44);
 
 /**
- * What a cluster says to a job.
+ * Whether a cluster can run a job, and why not.
  *
  * @generated from message busbar.v1.ClusterReason
  */
@@ -2421,7 +2421,7 @@ export type ClusterReason = Message<"busbar.v1.ClusterReason"> & {
   kind: string;
 
   /**
-   * when it could take a task: now, later, never
+   * when it could run a task: now, later, never
    *
    * @generated from field: string verdict = 3;
    */
@@ -2443,13 +2443,13 @@ export const ClusterReasonSchema: GenMessage<ClusterReason> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 45);
 
 /**
- * Why some nodes do not take a job.
+ * Why some nodes cannot run a job.
  *
  * @generated from message busbar.v1.NodeReason
  */
 export type NodeReason = Message<"busbar.v1.NodeReason"> & {
   /**
-   * what they have in common
+   * the reason
    *
    * @generated from field: string reason = 1;
    */
@@ -2463,7 +2463,7 @@ export type NodeReason = Message<"busbar.v1.NodeReason"> & {
   nodes: number;
 
   /**
-   * waiting will not change it
+   * whether waiting cannot change it
    *
    * @generated from field: bool never = 3;
    */
@@ -2510,7 +2510,7 @@ export type ReadOutputRequest = Message<"busbar.v1.ReadOutputRequest"> & {
   offset?: bigint | undefined;
 
   /**
-   * go on until the task ends
+   * continue until the task ends
    *
    * @generated from field: bool follow = 4;
    */
@@ -2564,7 +2564,7 @@ export type AttachRequest = Message<"busbar.v1.AttachRequest"> & {
     case: "seen";
   } | {
     /**
-     * the terminal has another size
+     * the new size of the terminal
      *
      * @generated from field: busbar.v1.TerminalSize size = 4;
      */
@@ -2788,7 +2788,7 @@ export type WatchRequest = Message<"busbar.v1.WatchRequest"> & {
 
   /**
    * Changes of one commit may come together, as `batch`: many clients that read large commits cost the
-   * server less, above all when they take gzip.
+   * server less, above all when they accept gzip.
    *
    * @generated from field: bool batches = 8;
    */
@@ -2820,7 +2820,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
    */
   event: {
     /**
-     * the first event: the watch goes on from this revision
+     * the first event: the watch continues from this revision
      *
      * @generated from field: busbar.v1.Sync sync = 2;
      */
@@ -2860,7 +2860,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
     case: "group";
   } | {
     /**
-     * as it is now, without what follows from its nodes, tasks and graph
+     * as it is now, without fields that follow from its nodes, tasks and graph
      *
      * @generated from field: busbar.v1.Cluster cluster = 10;
      */
@@ -2868,7 +2868,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
     case: "cluster";
   } | {
     /**
-     * as it is now, without what follows from its instances
+     * as it is now, without fields that follow from its instances
      *
      * @generated from field: busbar.v1.Service service = 11;
      */
@@ -2876,7 +2876,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
     case: "service";
   } | {
     /**
-     * what is no more
+     * something was removed
      *
      * @generated from field: busbar.v1.Removed removed = 7;
      */
@@ -2945,7 +2945,7 @@ export const SyncSchema: GenMessage<Sync> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 57);
 
 /**
- * Now and then, when nothing happened for this watch: all up to its revision has been seen, and the
+ * Sent at times when nothing happened for this watch: it has seen everything up to this revision, and the
  * watch can be resumed from there.
  *
  * @generated from message busbar.v1.Bookmark
@@ -2961,7 +2961,7 @@ export const BookmarkSchema: GenMessage<Bookmark> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 58);
 
 /**
- * Something is no more.
+ * Something was removed.
  *
  * @generated from message busbar.v1.Removed
  */
@@ -3016,7 +3016,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   cluster: string;
 
   /**
-   * whether it takes tasks, or why not
+   * whether it gets tasks, or why not
    *
    * @generated from field: string state = 3;
    */
@@ -3037,7 +3037,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   used: { [key: string]: number };
 
   /**
-   * what jobs can ask for
+   * that jobs can request
    *
    * @generated from field: map<string, string> labels = 6;
    */
@@ -3079,14 +3079,14 @@ export type Node = Message<"busbar.v1.Node"> & {
   agentVersion: string;
 
   /**
-   * of its last change; what its tasks use does not count
+   * of its last change; changes of `used` do not count
    *
    * @generated from field: int64 revision = 12;
    */
   revision: bigint;
 
   /**
-   * Where one node is shown: what the machine has, as JSON: {"cores", "sockets", "numa", "memoryBytes",
+   * Only when one node is shown: the facts of the machine, as JSON: {"cores", "sockets", "numa", "memoryBytes",
    * "gpus", "others": {name: amount}, "software": {subsystem: [{field: value}]}}.
    *
    * @generated from field: optional string facts = 13;
@@ -3101,7 +3101,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   isClusterAgent: boolean;
 
   /**
-   * where its agent is, or was last, without the port
+   * IP address of its agent's current or last connection
    *
    * @generated from field: optional string address = 15;
    */
@@ -3143,7 +3143,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   probeAtMs?: bigint | undefined;
 
   /**
-   * what becomes of its tasks when it is lost: keep, fail; absent: requeue
+   * what happens to its tasks when it is lost: keep, fail; absent: requeue
    *
    * @generated from field: optional string on_lost = 30;
    */
@@ -3157,7 +3157,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   clockOffsetMs?: bigint | undefined;
 
   /**
-   * how long it may be away before it is lost; absent: the server's own time
+   * how long it may be disconnected before it is lost; absent: the server's setting
    *
    * @generated from field: optional int64 lost_after_ms = 31;
    */
@@ -3171,7 +3171,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   held: number;
 
   /**
-   * how many it may hold, for how short its last tasks were; absent: none
+   * how many tasks it may hold, more the shorter its last tasks were; absent: none
    *
    * @generated from field: optional int32 held_max = 25;
    */
@@ -3199,7 +3199,7 @@ export type Node = Message<"busbar.v1.Node"> & {
   changedBy?: string | undefined;
 
   /**
-   * what it has for shares of jobs with energy; absent: it takes none
+   * its power for shares of jobs with energy; absent: it runs none
    *
    * @generated from field: busbar.v1.Power power = 60;
    */
@@ -3214,13 +3214,13 @@ export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 60);
 
 /**
- * What a node has for shares of jobs with energy. It works at one at a time, with all of it; a site below at several.
+ * The power of a node for shares of jobs with energy. A node runs one share at a time with all of its power; a site runs several.
  *
  * @generated from message busbar.v1.Power
  */
 export type Power = Message<"busbar.v1.Power"> & {
   /**
-   * now, as its agent last told
+   * now, as its agent last reported
    *
    * @generated from field: int64 watts = 1;
    */
@@ -3234,35 +3234,35 @@ export type Power = Message<"busbar.v1.Power"> & {
   changes: PowerChange[];
 
   /**
-   * it takes none larger, in watt-seconds
+   * the largest share that it runs, in watt-seconds
    *
    * @generated from field: optional int64 greatest_share = 3;
    */
   greatestShare?: bigint | undefined;
 
   /**
-   * it also takes shares of jobs that have nothing to run
+   * it also runs shares of jobs without a command
    *
    * @generated from field: bool needs_no_command = 4;
    */
   needsNoCommand: boolean;
 
   /**
-   * it begins and ends shares only so often; absent: at once
+   * it starts and ends shares only at this interval; absent: at once
    *
    * @generated from field: optional int32 tick_ms = 5;
    */
   tickMs?: number | undefined;
 
   /**
-   * that it has now
+   * number of shares that it has now
    *
    * @generated from field: int32 shares = 6;
    */
   shares: number;
 
   /**
-   * that it takes at once
+   * number of shares that it runs at once
    *
    * @generated from field: int32 shares_max = 7;
    */
@@ -3422,7 +3422,7 @@ export type DrainNodeRequest = Message<"busbar.v1.DrainNodeRequest"> & {
   reason?: string | undefined;
 
   /**
-   * only if the node has this revision; otherwise it is refused as a conflict
+   * only if the node has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3448,7 +3448,7 @@ export type UndrainNodeRequest = Message<"busbar.v1.UndrainNodeRequest"> & {
   name: string;
 
   /**
-   * only if the node has this revision; otherwise it is refused as a conflict
+   * only if the node has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3474,23 +3474,23 @@ export type SetNodeRequest = Message<"busbar.v1.SetNodeRequest"> & {
   name: string;
 
   /**
-   * What becomes of its tasks when it is lost: requeue, keep or fail; "agent": as its agent asks.
-   * Absent: as it was.
+   * What happens to its tasks when it is lost: requeue, keep or fail; "agent": the agent's setting.
+   * Absent: unchanged.
    *
    * @generated from field: optional string on_lost = 2;
    */
   onLost?: string | undefined;
 
   /**
-   * How long it may be away before it is lost; 0: as its agent asks, or the server's own time.
-   * Absent: as it was.
+   * How long it may be disconnected before it is lost; 0: the agent's or the server's setting.
+   * Absent: unchanged.
    *
    * @generated from field: optional double lost_after_ms = 3;
    */
   lostAfterMs?: number | undefined;
 
   /**
-   * only if the node has this revision; otherwise it is refused as a conflict
+   * only if the node has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3516,7 +3516,7 @@ export type RemoveNodeRequest = Message<"busbar.v1.RemoveNodeRequest"> & {
   name: string;
 
   /**
-   * only if the node has this revision; otherwise it is refused as a conflict
+   * only if the node has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3550,7 +3550,7 @@ export const RemoveNodeResponseSchema: GenMessage<RemoveNodeResponse> = /*@__PUR
   messageDesc(file_busbar_v1_busbar, 70);
 
 /**
- * A named place that takes work.
+ * A named set of nodes that runs tasks.
  *
  * @generated from message busbar.v1.Cluster
  */
@@ -3563,7 +3563,7 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
   name: string;
 
   /**
-   * how many nodes with agents it has
+   * number of nodes with agents
    *
    * @generated from field: int32 nodes = 2;
    */
@@ -3605,7 +3605,7 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
   kind: string;
 
   /**
-   * when it was registered, or its first node came
+   * when it was registered, or its first node joined
    *
    * @generated from field: int64 created_at_ms = 8;
    */
@@ -3626,14 +3626,14 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
   subsystems: SubsystemSummary[];
 
   /**
-   * what it says of itself, by key
+   * its state, by key
    *
    * @generated from field: repeated busbar.v1.StateEntry state = 11;
    */
   state: StateEntry[];
 
   /**
-   * keys that go down as jobs are assigned
+   * keys that are lowered as jobs are assigned
    *
    * @generated from field: repeated busbar.v1.StateCounter counters = 12;
    */
@@ -3661,21 +3661,21 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
   registeredBy?: string | undefined;
 
   /**
-   * who last gave it another graph, or added or removed a subsystem; absent: nobody, or not known
+   * who last replaced its graph, or added or removed a subsystem; absent: no such change, or not known
    *
    * @generated from field: optional string changed_by = 16;
    */
   changedBy?: string | undefined;
 
   /**
-   * who last set its state; absent: nobody, or not known
+   * who last set its state; absent: never set, or not known
    *
    * @generated from field: optional string state_changed_by = 17;
    */
   stateChangedBy?: string | undefined;
 
   /**
-   * of its last change; what follows from its nodes and tasks does not count
+   * of its last change; changes of its nodes and tasks do not count
    *
    * @generated from field: int64 revision = 20;
    */
@@ -3729,7 +3729,7 @@ export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@_
   messageDesc(file_busbar_v1_busbar, 73);
 
 /**
- * Where jobs are queued together.
+ * A group of jobs that queue together.
  *
  * @generated from message busbar.v1.Group
  */
@@ -3749,7 +3749,7 @@ export type Group = Message<"busbar.v1.Group"> & {
   weight: number;
 
   /**
-   * who it belongs to; empty: nobody
+   * owner of the group; empty: none
    *
    * @generated from field: string owner = 3;
    */
@@ -3791,14 +3791,14 @@ export type Group = Message<"busbar.v1.Group"> & {
   usage?: Usage | undefined;
 
   /**
-   * who last changed it; absent: nobody, or not known
+   * who last changed it; absent: never changed, or not known
    *
    * @generated from field: optional string changed_by = 9;
    */
   changedBy?: string | undefined;
 
   /**
-   * who paused it: nothing of it is placed; absent: it is not paused
+   * who paused it, so that none of its tasks are placed; absent: it is not paused
    *
    * @generated from field: optional string paused_by = 80;
    */
@@ -3877,7 +3877,7 @@ export type PutGroupRequest = Message<"busbar.v1.PutGroupRequest"> & {
   weight?: number | undefined;
 
   /**
-   * who it belongs to
+   * owner of the group
    *
    * @generated from field: optional string owner = 3;
    */
@@ -3898,14 +3898,14 @@ export type PutGroupRequest = Message<"busbar.v1.PutGroupRequest"> & {
   queuedTasksMax?: bigint | undefined;
 
   /**
-   * whether nothing more of it is placed; what runs goes on
+   * true: no more tasks of it are placed; running tasks continue
    *
    * @generated from field: optional bool paused = 80;
    */
   paused?: boolean | undefined;
 
   /**
-   * only if the group has this revision; 0: only if there is none; otherwise it is refused as a conflict
+   * only if the group has this revision; 0: only if there is none; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3931,7 +3931,7 @@ export type RemoveGroupRequest = Message<"busbar.v1.RemoveGroupRequest"> & {
   name: string;
 
   /**
-   * only if the group has this revision; otherwise it is refused as a conflict
+   * only if the group has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -3985,21 +3985,21 @@ export type Service = Message<"busbar.v1.Service"> & {
   template?: JobSpec | undefined;
 
   /**
-   * how many instances Busbar names and keeps: NAME-1, NAME-2, …
+   * number of counted instances: NAME-1, NAME-2, …
    *
    * @generated from field: uint32 replicas = 3;
    */
   replicas: number;
 
   /**
-   * of the template: another one has another number
+   * number of the template; each changed template gets the next one
    *
    * @generated from field: uint32 generation = 4;
    */
   generation: number;
 
   /**
-   * how another template replaces this one
+   * how a changed template replaces this one
    *
    * @generated from field: busbar.v1.RolloutTerms rollout = 5;
    */
@@ -4020,7 +4020,7 @@ export type Service = Message<"busbar.v1.Service"> & {
   reason?: string | undefined;
 
   /**
-   * that there are, named ones included; absent in events
+   * number of instances, named ones included; absent in events
    *
    * @generated from field: optional uint32 instances = 8;
    */
@@ -4069,7 +4069,7 @@ export type Service = Message<"busbar.v1.Service"> & {
   changedBy: string;
 
   /**
-   * of its last change; what follows from its instances does not count
+   * of its last change; changes of its instances do not count
    *
    * @generated from field: int64 revision = 20;
    */
@@ -4084,7 +4084,7 @@ export const ServiceSchema: GenMessage<Service> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 80);
 
 /**
- * How a template replaces another.
+ * How a changed template replaces the earlier one.
  *
  * @generated from message busbar.v1.RolloutTerms
  */
@@ -4119,7 +4119,7 @@ export const RolloutTermsSchema: GenMessage<RolloutTerms> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 81);
 
 /**
- * A place of a service, that one job at a time fills.
+ * An instance of a service: one job at a time fills it.
  *
  * @generated from message busbar.v1.Instance
  */
@@ -4139,7 +4139,7 @@ export type Instance = Message<"busbar.v1.Instance"> & {
   name: string;
 
   /**
-   * the job that it is now, or was last
+   * its current or last job
    *
    * @generated from field: string job_id = 3;
    */
@@ -4160,21 +4160,21 @@ export type Instance = Message<"busbar.v1.Instance"> & {
   generation: number;
 
   /**
-   * that it has, or is to have next
+   * the generation that it has, or gets next
    *
    * @generated from field: uint32 wanted_generation = 6;
    */
   wantedGeneration: number;
 
   /**
-   * by a caller: it is not counted
+   * named by a caller, so not counted in replicas
    *
    * @generated from field: bool named = 7;
    */
   named: boolean;
 
   /**
-   * it goes when its job has ended
+   * it is removed when its job has ended
    *
    * @generated from field: bool removing = 8;
    */
@@ -4306,29 +4306,29 @@ export type ApplyServiceRequest = Message<"busbar.v1.ApplyServiceRequest"> & {
   name: string;
 
   /**
-   * What an instance is. Needed for a new service; default: as it was. Not with array, depends_on, energy, jobspec, retries or
-   * queue_deadline_ms. Without `service` it is restarted always.
+   * The spec of each instance. Needed for a new service; default: unchanged. Not with array, depends_on, energy, jobspec, retries or
+   * queue_deadline_ms. Without `service` an instance is always restarted.
    *
    * @generated from field: busbar.v1.JobSpec template = 2;
    */
   template?: JobSpec | undefined;
 
   /**
-   * how many there are to be; default: as it was, or 0 for a new one
+   * number of instances; default: unchanged, or 0 for a new service
    *
    * @generated from field: optional uint32 replicas = 3;
    */
   replicas?: number | undefined;
 
   /**
-   * default: as it was
+   * default: unchanged
    *
    * @generated from field: busbar.v1.RolloutTerms rollout = 4;
    */
   rollout?: RolloutTerms | undefined;
 
   /**
-   * only if the service has this revision; 0: only if there is none; otherwise it is refused as a conflict
+   * only if the service has this revision; 0: only if there is none; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -4354,14 +4354,14 @@ export type ScaleServiceRequest = Message<"busbar.v1.ScaleServiceRequest"> & {
   name: string;
 
   /**
-   * how many instances there are to be; 0: none
+   * number of instances; 0: none
    *
    * @generated from field: uint32 replicas = 2;
    */
   replicas: number;
 
   /**
-   * only if the service has this revision; otherwise it is refused as a conflict
+   * only if the service has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -4387,14 +4387,14 @@ export type RollbackServiceRequest = Message<"busbar.v1.RollbackServiceRequest">
   name: string;
 
   /**
-   * to this one of `former`; default: the one that was rolled out before
+   * one of `former`; default: the previous one
    *
    * @generated from field: optional uint32 generation = 2;
    */
   generation?: number | undefined;
 
   /**
-   * only if the service has this revision; otherwise it is refused as a conflict
+   * only if the service has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -4427,7 +4427,7 @@ export type RemoveServiceRequest = Message<"busbar.v1.RemoveServiceRequest"> & {
   reason?: string | undefined;
 
   /**
-   * only if the service has this revision; otherwise it is refused as a conflict
+   * only if the service has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -4597,7 +4597,7 @@ export const RemoveInstancesRequestSchema: GenMessage<RemoveInstancesRequest> = 
  */
 export type InstancesResponse = Message<"busbar.v1.InstancesResponse"> & {
   /**
-   * in the order of the request, without those that are gone already
+   * in the order of the request, without those that were already removed
    *
    * @generated from field: repeated busbar.v1.Instance instances = 1;
    */
@@ -4632,7 +4632,7 @@ export const GetStatsRequestSchema: GenMessage<GetStatsRequest> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 96);
 
 /**
- * How much there is of everything.
+ * Numbers of jobs, tasks, nodes and more, and statistics of the server.
  *
  * @generated from message busbar.v1.Stats
  */
@@ -4659,7 +4659,7 @@ export type Stats = Message<"busbar.v1.Stats"> & {
   revision: bigint;
 
   /**
-   * how long the server has been up
+   * time since the start of the server
    *
    * @generated from field: int64 uptime_ms = 4;
    */
@@ -4764,28 +4764,28 @@ export type Stats = Message<"busbar.v1.Stats"> & {
   usage?: Usage | undefined;
 
   /**
-   * tasks fetched ahead that their nodes have begun by themselves
+   * tasks fetched ahead that nodes started by themselves
    *
    * @generated from field: int64 held_begun = 19;
    */
   heldBegun: bigint;
 
   /**
-   * tasks fetched ahead that nodes gave back
+   * tasks fetched ahead that nodes returned
    *
    * @generated from field: int64 held_returned = 20;
    */
   heldReturned: bigint;
 
   /**
-   * within how long 99 of 100 commits were done, about; 0: not known
+   * about 99 of 100 commits took at most this long; 0: not known
    *
    * @generated from field: double commit_ms_p99 = 21;
    */
   commitMsP99: number;
 
   /**
-   * of tasks, by what became of them: taken, known, early, late, replaced, dropped
+   * number of progress reports of tasks by result: taken, known, early, late, replaced, dropped
    *
    * @generated from field: map<string, int64> progress_reports = 30;
    */
@@ -4967,7 +4967,7 @@ export const AcceptTasksResponseSchema: GenMessage<AcceptTasksResponse> = /*@__P
   messageDesc(file_busbar_v1_busbar, 102);
 
 /**
- * A task that a cluster does not get.
+ * A task that the cluster could not accept.
  *
  * @generated from message busbar.v1.RefusedTask
  */
@@ -5021,7 +5021,7 @@ export const ReportTasksRequestSchema: GenMessage<ReportTasksRequest> = /*@__PUR
   messageDesc(file_busbar_v1_busbar, 104);
 
 /**
- * What became of a task that a cluster accepted.
+ * The state of a task that a cluster accepted.
  *
  * @generated from message busbar.v1.TaskReport
  */
@@ -5034,7 +5034,7 @@ export type TaskReport = Message<"busbar.v1.TaskReport"> & {
   id: string;
 
   /**
-   * which it speaks of; default: the one the cluster has
+   * the attempt that it is about; default: the current one
    *
    * @generated from field: optional uint32 attempt = 2;
    */
@@ -5097,7 +5097,7 @@ export type TaskReport = Message<"busbar.v1.TaskReport"> & {
   stderr?: string | undefined;
 
   /**
-   * how far it is, or came: 0 to 100
+   * progress, 0 to 100
    *
    * @generated from field: optional double percent = 11;
    */
@@ -5123,7 +5123,7 @@ export const TaskReportSchema: GenMessage<TaskReport> = /*@__PURE__*/
  */
 export type ReportTasksResponse = Message<"busbar.v1.ReportTasksResponse"> & {
   /**
-   * reported to be running, and to be stopped: nobody wants them any more
+   * reported as running, but no longer assigned to the cluster: stop them
    *
    * @generated from field: repeated string unwanted = 1;
    */
@@ -5163,7 +5163,7 @@ export const State = {
   PENDING: 1,
 
   /**
-   * tasks only: in the queue again, but not before its backoff is over
+   * tasks only: in the queue again, until its backoff has passed
    *
    * @generated from enum value: STATE_WAITING = 2;
    */
@@ -5212,14 +5212,14 @@ export const State = {
   CANCELLED: 8,
 
   /**
-   * its deadline passed in the queue
+   * its queue deadline passed
    *
    * @generated from enum value: STATE_EXPIRED = 9;
    */
   EXPIRED: 9,
 
   /**
-   * what it depends on can never be met
+   * its dependencies can never be met
    *
    * @generated from enum value: STATE_SKIPPED = 10;
    */
@@ -5240,7 +5240,7 @@ export const State = {
   ACCEPTED: 12,
 
   /**
-   * tasks only: fetched ahead by a node, which begins it when a task there ends
+   * tasks only: fetched ahead by a node, which starts it when a task there ends
    *
    * @generated from enum value: STATE_HELD = 13;
    */
@@ -5265,7 +5265,7 @@ export const StateSchema: GenEnum<State> = /*@__PURE__*/
  */
 export const Busbar: GenService<{
   /**
-   * Takes all jobs or none. Answers when they are durable.
+   * Submits all jobs or none. Answers when they are durable.
    *
    * @generated from rpc busbar.v1.Busbar.SubmitJobs
    */
@@ -5345,7 +5345,7 @@ export const Busbar: GenService<{
     output: typeof TaskSchema;
   },
   /**
-   * Cancels a job or one of its tasks. Cancelling what has ended changes nothing.
+   * Cancels a job or one of its tasks. Cancelling a job that has ended changes nothing.
    *
    * @generated from rpc busbar.v1.Busbar.CancelJob
    */
@@ -5355,7 +5355,7 @@ export const Busbar: GenService<{
     output: typeof JobSchema;
   },
   /**
-   * Keeps a job, or one task of it, in the queue until it is released. What runs goes on.
+   * Keeps a job, or one task of it, in the queue until it is released. Running tasks continue.
    *
    * @generated from rpc busbar.v1.Busbar.HoldJob
    */
@@ -5365,7 +5365,7 @@ export const Busbar: GenService<{
     output: typeof JobSchema;
   },
   /**
-   * What was held may be placed again.
+   * Ends a hold: the job or task may be placed again.
    *
    * @generated from rpc busbar.v1.Busbar.ReleaseJob
    */
@@ -5375,7 +5375,7 @@ export const Busbar: GenService<{
     output: typeof JobSchema;
   },
   /**
-   * Stops what runs, and places it again in a new attempt. It uses no retry.
+   * Stops running tasks, and places them again in a new attempt. This uses no retry.
    *
    * @generated from rpc busbar.v1.Busbar.RequeueJob
    */
@@ -5385,7 +5385,7 @@ export const Busbar: GenService<{
     output: typeof JobSchema;
   },
   /**
-   * Replaces the fields that are given. A job that has ended cannot be changed.
+   * Replaces the given fields of a job. A job that has ended cannot be changed.
    *
    * @generated from rpc busbar.v1.Busbar.UpdateJob
    */
@@ -5395,7 +5395,7 @@ export const Busbar: GenService<{
     output: typeof JobSchema;
   },
   /**
-   * Submits the spec of a job again, without what it depended on: a new job.
+   * Submits the spec of a job again as a new job, without its dependencies.
    *
    * @generated from rpc busbar.v1.Busbar.RerunJob
    */
@@ -5405,7 +5405,7 @@ export const Busbar: GenService<{
     output: typeof SubmitJobsResponseSchema;
   },
   /**
-   * How far the current attempt at a task is. Answers when that is durable, with the task as it is then.
+   * Reports the progress of the current attempt of a task. Answers when it is durable, with the task as it is then.
    *
    * @generated from rpc busbar.v1.Busbar.ReportProgress
    */
@@ -5436,9 +5436,9 @@ export const Busbar: GenService<{
   },
   /**
    * Makes the caller the standard input, or the terminal, of a running task whose spec says attach. The first message is open,
-   * the first answer started. A caller has at most 256 KiB of input under way that seen has not answered, and at most 256 KiB of
-   * output come that it has not answered with seen. When the call breaks off with UNAVAILABLE, open another and go on at the
-   * offsets of open and started. The newest caller counts. Bytes are not durable. Over gRPC alone: REST and GraphQL have no such
+   * the first answer started. A caller may have at most 256 KiB of input that seen has not acknowledged, and gets at most 256 KiB of
+   * output that it has not acknowledged with seen. When the call ends with UNAVAILABLE, open another and continue at the
+   * offsets of open and started. The newest caller replaces an earlier one. Bytes are not durable. gRPC only: REST and GraphQL have no such
    * stream.
    *
    * @generated from rpc busbar.v1.Busbar.Attach
@@ -5450,8 +5450,8 @@ export const Busbar: GenService<{
   },
   /**
    * Everything that changes after a revision, in the order of revisions. Starts with a "sync" event
-   * telling the revision from which it goes on. Resume from the revision of the last event: nothing
-   * comes twice. A reader that does not keep up is ended with RESOURCE_EXHAUSTED; the trailer
+   * with the revision from which it continues. Resume from the revision of the last event: nothing
+   * comes twice. The server ends the watch of a reader that is too slow with RESOURCE_EXHAUSTED; the trailer
    * busbar-revision is the revision to resume from.
    *
    * @generated from rpc busbar.v1.Busbar.Watch
@@ -5482,7 +5482,7 @@ export const Busbar: GenService<{
     output: typeof NodeSchema;
   },
   /**
-   * No new tasks are placed on a draining node; the running ones go on.
+   * The server places no new tasks on a draining node; running tasks continue.
    *
    * @generated from rpc busbar.v1.Busbar.DrainNode
    */
@@ -5502,7 +5502,7 @@ export const Busbar: GenService<{
     output: typeof NodeSchema;
   },
   /**
-   * What becomes of a node's tasks when the node is lost; counts before what its agent asks for.
+   * Sets what happens to a node's tasks when the node is lost; overrides the flags of its agent.
    *
    * @generated from rpc busbar.v1.Busbar.SetNode
    */
@@ -5512,7 +5512,7 @@ export const Busbar: GenService<{
     output: typeof NodeSchema;
   },
   /**
-   * Forgets a node that is not connected. Its tasks are lost and placed again.
+   * Removes a node that is not connected. Its tasks are lost and placed again.
    *
    * @generated from rpc busbar.v1.Busbar.RemoveNode
    */
@@ -5542,7 +5542,7 @@ export const Busbar: GenService<{
     output: typeof ClusterSchema;
   },
   /**
-   * A cluster without agents: a graph describes what it has, and its own scheduler runs its tasks.
+   * Registers a pull cluster: a graph describes its resources, and its own scheduler runs its tasks.
    *
    * @generated from rpc busbar.v1.Busbar.RegisterCluster
    */
@@ -5552,7 +5552,7 @@ export const Busbar: GenService<{
     output: typeof ClusterSchema;
   },
   /**
-   * Forgets a cluster with all that is known of it; one with agents only without nodes.
+   * Deletes a cluster with its graph, state and credentials; a managed cluster must have no nodes left.
    *
    * @generated from rpc busbar.v1.Busbar.DeleteCluster
    */
@@ -5562,7 +5562,7 @@ export const Busbar: GenService<{
     output: typeof DeleteClusterResponseSchema;
   },
   /**
-   * What a cluster has, as a JSON Graph Format document.
+   * The graph of a cluster, as a JSON Graph Format document.
    *
    * @generated from rpc busbar.v1.Busbar.GetClusterGraph
    */
@@ -5572,7 +5572,7 @@ export const Busbar: GenService<{
     output: typeof GraphDocumentSchema;
   },
   /**
-   * Adds what is linked to a cluster's graph, or replaces the subsystem of this name.
+   * Adds a subsystem to a cluster's graph, or replaces the subsystem of this name.
    *
    * @generated from rpc busbar.v1.Busbar.AddSubsystem
    */
@@ -5602,7 +5602,7 @@ export const Busbar: GenService<{
     output: typeof GraphDocumentSchema;
   },
   /**
-   * What a cluster says of itself: keys given replace, others stay.
+   * Sets keys of a cluster's state; other keys stay as they are.
    *
    * @generated from rpc busbar.v1.Busbar.SetClusterState
    */
@@ -5612,7 +5612,7 @@ export const Busbar: GenService<{
     output: typeof ClusterSchema;
   },
   /**
-   * Tasks that wait for the cluster to take them, oldest first. Its scheduler chooses from these.
+   * Tasks that are offered to the cluster, oldest first. Its scheduler chooses from these.
    *
    * @generated from rpc busbar.v1.Busbar.ListOfferedTasks
    */
@@ -5622,8 +5622,8 @@ export const Busbar: GenService<{
     output: typeof ListOfferedTasksResponseSchema;
   },
   /**
-   * The cluster takes tasks to run them by itself. Each has one taker; those that were taken,
-   * cancelled or withdrawn meanwhile are refused, each with its reason.
+   * The cluster accepts tasks to run them by itself. Only one caller gets a task; tasks that were accepted,
+   * cancelled or withdrawn before are refused, each with its reason.
    *
    * @generated from rpc busbar.v1.Busbar.AcceptTasks
    */
@@ -5633,7 +5633,7 @@ export const Busbar: GenService<{
     output: typeof AcceptTasksResponseSchema;
   },
   /**
-   * What became of tasks that the cluster took. Answers with those that nobody wants (any more).
+   * Reports the states of tasks that the cluster accepted. Answers with those that the cluster is to stop.
    *
    * @generated from rpc busbar.v1.Busbar.ReportTasks
    */
@@ -5643,7 +5643,7 @@ export const Busbar: GenService<{
     output: typeof ReportTasksResponseSchema;
   },
   /**
-   * New texts in the place of the old, which are rejected from then on. No other call shows them.
+   * Replaces secret or token with new ones; the server rejects the old ones from then on. No other call shows them.
    *
    * @generated from rpc busbar.v1.Busbar.RotateClusterCredentials
    */
@@ -5653,7 +5653,7 @@ export const Busbar: GenService<{
     output: typeof RotateClusterCredentialsResponseSchema;
   },
   /**
-   * Texts that come from elsewhere, all or none. Only their hashes are kept.
+   * Sets secrets and tokens that come from elsewhere, all or none. The server stores only their hashes.
    *
    * @generated from rpc busbar.v1.Busbar.SetCredentials
    */
@@ -5663,7 +5663,7 @@ export const Busbar: GenService<{
     output: typeof SetCredentialsResponseSchema;
   },
   /**
-   * Which clusters could run a jobspec, and why others could not. Nothing is changed.
+   * Which clusters can run a jobspec, and why others cannot. Changes nothing.
    *
    * @generated from rpc busbar.v1.Busbar.Satisfy
    */
@@ -5693,8 +5693,8 @@ export const Busbar: GenService<{
     output: typeof ServiceSchema;
   },
   /**
-   * Creates a service or changes the fields that are given. Another template is rolled out; the same one again starts
-   * instances anew that ended for good, and goes on with a rollout that was stopped.
+   * Creates a service or changes the given fields. A changed template is rolled out; the same template again restarts
+   * instances that ended for good, and continues a rollout that was stopped.
    *
    * @generated from rpc busbar.v1.Busbar.ApplyService
    */
@@ -5704,7 +5704,7 @@ export const Busbar: GenService<{
     output: typeof ServiceSchema;
   },
   /**
-   * How many instances there are to be.
+   * Sets the number of instances.
    *
    * @generated from rpc busbar.v1.Busbar.ScaleService
    */
@@ -5714,7 +5714,7 @@ export const Busbar: GenService<{
     output: typeof ServiceSchema;
   },
   /**
-   * Back to a former template.
+   * Rolls back to an earlier template.
    *
    * @generated from rpc busbar.v1.Busbar.RollbackService
    */
@@ -5754,7 +5754,7 @@ export const Busbar: GenService<{
     output: typeof InstanceSchema;
   },
   /**
-   * Instances that the caller names, beside those that are counted. All are taken or none; those that exist stay as they are.
+   * Adds instances that the caller names, beside the counted ones. Adds all or none; existing ones stay as they are.
    *
    * @generated from rpc busbar.v1.Busbar.AddInstances
    */
@@ -5784,7 +5784,7 @@ export const Busbar: GenService<{
     output: typeof ListGroupsResponseSchema;
   },
   /**
-   * Creates a group or changes the fields that are given.
+   * Creates a group or changes the given fields.
    *
    * @generated from rpc busbar.v1.Busbar.PutGroup
    */
@@ -5804,7 +5804,7 @@ export const Busbar: GenService<{
     output: typeof RemoveGroupResponseSchema;
   },
   /**
-   * How much there is of everything.
+   * Numbers of jobs, tasks, nodes and more, and statistics of the server.
    *
    * @generated from rpc busbar.v1.Busbar.GetStats
    */

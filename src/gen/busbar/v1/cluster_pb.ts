@@ -27,28 +27,28 @@ export type RegisterClusterRequest = Message<"busbar.v1.RegisterClusterRequest">
   name: string;
 
   /**
-   * what it has: a JSON Graph Format document, as JSON
+   * its resources: a JSON Graph Format document, as JSON
    *
    * @generated from field: string graph = 2;
    */
   graph: string;
 
   /**
-   * give a registered cluster another graph; its state and subsystems stay
+   * replace the graph of a registered cluster; its state and subsystems stay
    *
    * @generated from field: bool update = 3;
    */
   update: boolean;
 
   /**
-   * make a secret and a token for a new cluster, shown in the answer and never again
+   * create a secret and a token for a new cluster, shown in this answer and never again
    *
    * @generated from field: bool with_credentials = 4;
    */
   withCredentials: boolean;
 
   /**
-   * only if the cluster has this revision; 0: only if there is none; otherwise it is refused as a conflict
+   * only if the cluster has this revision; 0: only if there is none; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -74,7 +74,7 @@ export type DeleteClusterRequest = Message<"busbar.v1.DeleteClusterRequest"> & {
   name: string;
 
   /**
-   * only if the cluster has this revision; otherwise it is refused as a conflict
+   * only if the cluster has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -190,7 +190,7 @@ export type AddSubsystemRequest = Message<"busbar.v1.AddSubsystemRequest"> & {
   graph: string;
 
   /**
-   * only if the cluster has this revision; otherwise it is refused as a conflict
+   * only if the cluster has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -223,7 +223,7 @@ export type RemoveSubsystemRequest = Message<"busbar.v1.RemoveSubsystemRequest">
   name: string;
 
   /**
-   * only if the cluster has this revision; otherwise it is refused as a conflict
+   * only if the cluster has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -330,7 +330,7 @@ export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
  */
 export type SetClusterStateRequest = Message<"busbar.v1.SetClusterStateRequest"> & {
   /**
-   * that says it
+   * whose state it is
    *
    * @generated from field: string cluster = 1;
    */
@@ -351,14 +351,14 @@ export type SetClusterStateRequest = Message<"busbar.v1.SetClusterStateRequest">
   remove: string[];
 
   /**
-   * absent: as they were
+   * absent: unchanged
    *
    * @generated from field: busbar.v1.StateCounters counters = 4;
    */
   counters?: StateCounters | undefined;
 
   /**
-   * only if the cluster has this revision; otherwise it is refused as a conflict
+   * only if the cluster has this revision; otherwise the request is rejected as a conflict
    *
    * @generated from field: optional int64 if_revision = 20;
    */
@@ -420,7 +420,7 @@ export const StateCounterSchema: GenMessage<StateCounter> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 13);
 
 /**
- * What a cluster says of itself under one key.
+ * One key of the state of a cluster.
  *
  * @generated from message busbar.v1.StateEntry
  */
@@ -433,14 +433,14 @@ export type StateEntry = Message<"busbar.v1.StateEntry"> & {
   key: string;
 
   /**
-   * what it says
+   * its value
    *
    * @generated from field: busbar.v1.Value value = 2;
    */
   value?: Value | undefined;
 
   /**
-   * when it said so
+   * when it was set
    *
    * @generated from field: int64 set_at_ms = 3;
    */
@@ -496,14 +496,14 @@ export const SubsystemSummarySchema: GenMessage<SubsystemSummary> = /*@__PURE__*
  */
 export type CredentialTimes = Message<"busbar.v1.CredentialTimes"> & {
   /**
-   * when the secret was made
+   * when the secret was created
    *
    * @generated from field: optional int64 secret_since_ms = 1;
    */
   secretSinceMs?: bigint | undefined;
 
   /**
-   * when the token was made
+   * when the token was created
    *
    * @generated from field: optional int64 token_since_ms = 2;
    */
@@ -531,7 +531,7 @@ export type IssuedCredentials = Message<"busbar.v1.IssuedCredentials"> & {
   secret?: string | undefined;
 
   /**
-   * for those who may submit to it
+   * for users who submit to it
    *
    * @generated from field: optional string token = 2;
    */
@@ -550,21 +550,21 @@ export const IssuedCredentialsSchema: GenMessage<IssuedCredentials> = /*@__PURE_
  */
 export type RotateClusterCredentialsRequest = Message<"busbar.v1.RotateClusterCredentialsRequest"> & {
   /**
-   * whose
+   * of the credentials
    *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
-   * make a new secret; neither: both
+   * create a new secret; neither: both
    *
    * @generated from field: bool secret = 2;
    */
   secret: boolean;
 
   /**
-   * make a new token; neither: both
+   * create a new token; neither: both
    *
    * @generated from field: bool token = 3;
    */
@@ -609,14 +609,14 @@ export const RotateClusterCredentialsResponseSchema: GenMessage<RotateClusterCre
  */
 export type SetCredentialsRequest = Message<"busbar.v1.SetCredentialsRequest"> & {
   /**
-   * for whoever registers clusters
+   * for clients that register clusters
    *
    * @generated from field: optional string register_secret = 1;
    */
   registerSecret?: string | undefined;
 
   /**
-   * those with other texts than before
+   * clusters whose credentials change
    *
    * @generated from field: repeated busbar.v1.ClusterCredentials clusters = 2;
    */
@@ -651,7 +651,7 @@ export type ClusterCredentials = Message<"busbar.v1.ClusterCredentials"> & {
   secret?: string | undefined;
 
   /**
-   * for those who may submit to it
+   * for users who submit to it
    *
    * @generated from field: optional string token = 3;
    */
@@ -732,7 +732,7 @@ export const SatisfyRequestSchema: GenMessage<SatisfyRequest> = /*@__PURE__*/
  */
 export type Selection = Message<"busbar.v1.Selection"> & {
   /**
-   * its name; default: as the server does it
+   * its name; default: the server's strategy
    *
    * @generated from field: optional string strategy = 1;
    */
@@ -746,7 +746,7 @@ export type Selection = Message<"busbar.v1.Selection"> & {
   options?: string | undefined;
 
   /**
-   * for rules; go before those of the jobspec
+   * for rules; override those of the jobspec
    *
    * @generated from field: map<string, busbar.v1.Value> parameters = 3;
    */
@@ -786,7 +786,7 @@ export type SatisfyResponse = Message<"busbar.v1.SatisfyResponse"> & {
   tasks: TaskAnswer[];
 
   /**
-   * when it was asked for
+   * if the request has one
    *
    * @generated from field: busbar.v1.SelectionAnswer selection = 4;
    */
@@ -863,14 +863,14 @@ export type ClusterAnswer = Message<"busbar.v1.ClusterAnswer"> & {
   kind: string;
 
   /**
-   * with all that it has
+   * whether its total capacity is enough
    *
    * @generated from field: bool ever = 3;
    */
   ever: boolean;
 
   /**
-   * with what is free
+   * whether its free capacity is enough
    *
    * @generated from field: bool now = 4;
    */
@@ -919,21 +919,21 @@ export type SelectionAnswer = Message<"busbar.v1.SelectionAnswer"> & {
   strategy: string;
 
   /**
-   * absent: none is good enough
+   * absent: no cluster passes
    *
    * @generated from field: optional string chosen = 2;
    */
   chosen?: string | undefined;
 
   /**
-   * all that remain, the chosen one first
+   * clusters that pass, the chosen one first
    *
    * @generated from field: repeated string ranked = 3;
    */
   ranked: string[];
 
   /**
-   * those that do not remain
+   * clusters that do not pass
    *
    * @generated from field: repeated busbar.v1.DroppedCluster dropped = 4;
    */

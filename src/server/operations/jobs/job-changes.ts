@@ -98,7 +98,7 @@ export function createJobChangeOperations({ loop, clock }: OperationContext): Jo
     if (indexes.length === 0) throw new AppError("conflict", `no task of job ${id} has failed`);
     const { spec } = await loop.read((state) => requireJob(state, id).job);
     if (spec.energy !== undefined) {
-      throw new AppError("conflict", `job ${id} is split by energy; rerun the whole of it`);
+      throw new AppError("conflict", `job ${id} is split by energy: rerun the whole job`);
     }
     return spec.array === undefined ? undefined : indexesToRanges(indexes, "failedOnly");
   }

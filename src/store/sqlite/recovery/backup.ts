@@ -4,8 +4,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { limits } from "../../../limits.ts";
 
 /**
- * Copies the database into a file while it is being written: some pages at a time. Commits that happen
- * meanwhile are in the copy, too, and wait for one step at most.
+ * Copies the database into a file while commits continue, some pages at a time. The copy includes commits that happen meanwhile; a commit
+ * waits for one step at most.
  */
 export async function copyDatabase(db: DatabaseSync, file: string): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -19,12 +19,12 @@ export async function copyDatabase(db: DatabaseSync, file: string): Promise<void
   }
 }
 
-/** A commit makes later steps wait. The first one fails for it, which Node reports as error 0. */
+/** A commit makes later steps wait. The first one fails because of it; Node reports this as error 0. */
 const beganDuringCommit = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && error.errcode === 0;
 
-/** The last step flushes all that is left, while commits wait: so most of it is flushed before. */
+/** The last step flushes the rest while commits wait, so most of it is flushed before. */
 function flushEarly(file: string): void {
   const descriptor = openSync(file, "r");
-  fdatasync(descriptor, () => closeSync(descriptor)); // the last step tells of errors
+  fdatasync(descriptor, () => closeSync(descriptor)); // the last step reports errors
 }

@@ -6,32 +6,32 @@ import type { Mark, RecordState } from "../record-slot.ts";
 /** The database as it was found. */
 export interface Found {
   readonly totals: Mark | undefined; // undefined: they are damaged
-  readonly identity: number | undefined; // undefined: it was never opened with a record
+  readonly identity: number | undefined; // undefined: no version with records ever opened it
   readonly schema: number | undefined;
   readonly firstPage: number; // of the file, before anything was written to it
 }
 
-/** What the record says of a database. */
+/** The result of comparing a database with its record. */
 export type RecordVerdict =
-  | { readonly kind: "new" } // there is no record, and there never was
+  | { readonly kind: "new" } // no record exists, and none ever did
   | { readonly kind: "whole" }
-  /** The machine stopped in the middle of a commit, which is not in the log: no client had its answer. */
+  /** The machine stopped during a commit that is not in the log: no client got an answer to it. */
   | { readonly kind: "cut-short"; readonly from: number; readonly to: number }
   | { readonly kind: "older"; readonly from: number; readonly to: number; readonly atMs: number }
-  | { readonly kind: "wrong"; readonly what: string }; // what of the record or the first page
+  | { readonly kind: "wrong"; readonly what: string }; // the part of the record or of the first page
 
-/** Compares the database with what the record says of it. */
+/** Compares the database with its record. */
 export function checkRecord(record: ReadRecord, found: Found, boot: string): RecordVerdict {
   if (record.kind === "damaged") return wrong("none of its slots is what was written");
   if (record.kind === "missing") {
     if (found.identity === undefined) return { kind: "new" };
-    return wrong("it is gone, though the database was written with one");
+    return wrong("it is missing, although the database was written with one");
   }
   const { state } = record;
   if (found.identity !== undefined && found.identity !== state.identity) {
     return wrong("it was written for another database");
   }
-  if (found.totals === undefined) return { kind: "whole" }; // the caller that reads the totals reports it
+  if (found.totals === undefined) return { kind: "whole" }; // the caller, which reads the totals, reports it
   const page = checkFirstPage(state, found);
   return page ?? checkTotals(state, found.totals, boot);
 }
@@ -64,7 +64,7 @@ const isSame = (one: Mark, other: Mark): boolean =>
 
 const wrong = (what: string): RecordVerdict => ({ kind: "wrong", what });
 
-/** Why the database is refused, and what to do; undefined when it is not. */
+/** Why the store refuses the database, and what to do; undefined when it does not. */
 export function refusal(
   verdict: RecordVerdict,
   directory: string,

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
-/** https://www.sqlite.org/fileformat.html: what SQLite changes in the header as it writes. */
+/** https://www.sqlite.org/fileformat.html: the parts of the header that SQLite changes when it writes. */
 const CHANGING = [
   [18, 20], // format: journal or log
   [24, 40], // change counter, size, free pages
@@ -10,8 +10,8 @@ const CHANGING = [
 const PAGE_BYTES = 4096;
 
 /**
- * A checksum of the first page without what changes there: header and schema are the same from one
- * migration to the next, and no checksum of a row covers them.
+ * A checksum of the first page without its changing parts: header and schema are the same from one migration to the next, and no checksum
+ * of a row covers them.
  *
  * Call it before SQLite opens the file: closing a descriptor drops the locks of the whole process.
  */

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { revision as toRevision } from "../../../core/model/ids.ts";
 import { jobIdOfKey } from "../../../core/state/row-keys.ts";
 import { TABLES } from "../../../core/state/tables/tables.ts";
-import type { LastGiven } from "../../../core/model/recovery.ts";
+import type { LastIssued } from "../../../core/model/recovery.ts";
 import { createRowLoader } from "../../../core/state/row-loader.ts";
 import { State } from "../../../core/state/state.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -20,18 +20,18 @@ export interface Rebuilt extends Salvage {
   readonly record: RecordState;
   /** Rows of tasks whose job is lost. */
   readonly orphans: number;
-  /** The largest id that the rows know. */
+  /** The largest id in the rows. */
   readonly knownId: number;
 }
 
 /**
- * Writes the good rows of `source` into a new database at `target`, which goes on beyond `beyond`.
- * Nothing else is touched; the caller puts it in its place, and the record beside it.
+ * Writes the intact rows of `source` into a new database at `target`, which continues beyond `beyond`. Changes nothing else; the caller
+ * moves the database into place, and the record beside it.
  */
 export function rebuildDatabase(
   source: DatabaseSync,
   target: string,
-  beyond: (found: Totals, knownId: number) => LastGiven,
+  beyond: (found: Totals, knownId: number) => LastIssued,
 ): Rebuilt {
   writeFileSync(target, createImage(target), { mode: 0o600 });
   const db = new DatabaseSync(target);
@@ -63,7 +63,7 @@ export function rebuildDatabase(
       atMs: Date.now(),
       boot: bootId(),
       schema,
-      firstPage: undefined, // said by the next start
+      firstPage: undefined, // the next start reports it
     };
     return { ...salvage, record, orphans, knownId };
   } catch (error) {
@@ -96,7 +96,7 @@ function sumRows(db: DatabaseSync): { rows: number; digest: number } {
 
 const ROWS = "SELECT key, value, revision FROM rows ORDER BY key";
 
-/** Rows that do not fit together would stop the next start: better to know it now. */
+/** Inconsistent rows would stop the next start: better to report them now. */
 function checkFit(db: DatabaseSync): void {
   const state = new State();
   state.startLoading();

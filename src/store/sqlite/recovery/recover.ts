@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import type { LastGiven, Recovery } from "../../../core/model/recovery.ts";
+import type { LastIssued, Recovery } from "../../../core/model/recovery.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { checkRecord, refusal } from "./check-record.ts";
@@ -65,10 +65,10 @@ function findWrong(directory: string, file: string, record: ReadRecord): string 
   }
 }
 
-/** With a damaged log the database alone may be the newer one: its log may have been moved into it. */
+/** With a damaged log the database alone may be newer: its log may have been moved into it. */
 function chooseSource(file: string): Candidate {
   const alone = pathToFileURL(file);
-  alone.searchParams.set("immutable", "1"); // as if there were no log
+  alone.searchParams.set("immutable", "1"); // as without a log
   const candidates: Candidate[] = [{ source: "database and log", url: file }];
   if (existsSync(`${file}-wal`)) candidates.push({ source: "database alone", url: alone });
   const scored = candidates.map((candidate) => ({ candidate, ...score(candidate) }));
@@ -103,7 +103,7 @@ interface Work extends RecoverOptions {
 
 function work(db: DatabaseSync, options: Work): Recovery {
   const { directory, acceptsLoss, record } = options;
-  // To look changes nothing here, not even for a moment.
+  // Inspection changes nothing here, not even for a moment.
   const place = acceptsLoss ? directory : mkdtempSync(join(tmpdir(), "busbar-recover-"));
   const aside = join(place, `busbar.db-new-${process.pid}`);
   const rebuilt = rebuildDatabase(db, aside, (found, knownId) => beyond(record, found, knownId));
@@ -116,8 +116,8 @@ function work(db: DatabaseSync, options: Work): Recovery {
   }
 }
 
-/** Without a record the last ids and revision that clients saw are unknown: skips far enough ahead. */
-export function beyond(record: ReadRecord, found: Totals, knownId: number): LastGiven {
+/** Without a record, the last id and revision that clients saw are unknown: skips far ahead. */
+export function beyond(record: ReadRecord, found: Totals, knownId: number): LastIssued {
   if (record.kind !== "read") {
     return {
       revision: found.revision + limits.unknownRevisionsMax,
@@ -131,7 +131,7 @@ export function beyond(record: ReadRecord, found: Totals, knownId: number): Last
   };
 }
 
-/** In an order in which every step that is the last one leaves what a start refuses. */
+/** The order matters: when it stops after any step, the next start refuses the data. */
 function put(directory: string, aside: string, { record }: Rebuilt): string {
   const kept = join(directory, `damaged-${new Date().toISOString().replaceAll(":", "-")}`);
   mkdirSync(kept, { mode: 0o700 });

@@ -16,11 +16,11 @@ import { type Salvage, salvageRows } from "./salvage.ts";
 export interface RestoreOptions {
   readonly file: string;
   readonly directory: string;
-  /** The data directory that this one replaces: its record has the last ids and revision that clients saw. */
+  /** The data directory that this one replaces; its record has the last id and revision that clients saw. */
   readonly replaces: string | undefined;
 }
 
-/** Makes a data directory of a backup, or of a database that was copied while no server ran. */
+/** Makes a data directory from a backup, or from a database that was copied while no server ran. */
 export function restoreBackup({ file, directory, replaces }: RestoreOptions): Restored {
   if (existsSync(directory) && readdirSync(directory).length > 0) {
     throw invalid("--data", `${directory} is not empty; choose another directory, or move it away`);
@@ -35,7 +35,7 @@ export function restoreBackup({ file, directory, replaces }: RestoreOptions): Re
     const rebuilt = rebuildDatabase(db, aside, (found, id) => beyond(record, found, id));
     try {
       requireWhole(file, rebuilt);
-      writeNewRecord(directory, rebuilt.record); // a record without a database is refused
+      writeNewRecord(directory, rebuilt.record); // a start refuses a record without a database
       renameSync(aside, join(directory, "busbar.db"));
     } finally {
       rmSync(aside, { force: true });
@@ -57,7 +57,7 @@ export interface CheckedBackup {
   readonly bytes: number;
 }
 
-/** Reads all of a backup back; fails unless it is whole. */
+/** Reads a whole backup back; fails unless it is intact. */
 export function checkBackup(file: string): CheckedBackup {
   return withBackup(file, (db) => {
     const salvage = salvageRows(db, () => undefined);
@@ -75,7 +75,7 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
     throw invalid("FILE", `${file} has a log beside it: it is a database in use, not a backup`);
   }
   const url = pathToFileURL(file);
-  url.searchParams.set("immutable", "1"); // nothing is written beside it
+  url.searchParams.set("immutable", "1"); // SQLite writes nothing beside it
   try {
     const db = new DatabaseSync(url, { readOnly: true });
     try {
@@ -90,7 +90,7 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/** Rows have had the same columns since the first version: older data is written again. */
+/** Rows have had the same columns since the first version, so older data can be written again. */
 function checkVersion(version: number, file: string): void {
   if (version === 0) throw damaged(file, "it has no tables");
   if (version <= migrations.length) return;

@@ -6,9 +6,9 @@ import { rowChecksum, sumChecksums } from "../row-checksum.ts";
 
 export type SavedRow = readonly [key: string, value: string, revision: number, crc: number];
 
-/** What can be read of a database, and what cannot. */
+/** The readable and the unreadable rows of a database. */
 export interface Salvage {
-  readonly totals: Totals; // of the rows that are good; the revision is that of the last batch
+  readonly totals: Totals; // of the intact rows; the revision is that of the last batch
   readonly problems: readonly string[];
   readonly damagedRows: number;
 }
@@ -17,7 +17,7 @@ const COLUMNS = "SELECT key, value, revision, crc FROM rows";
 const PAGE = `LIMIT ${limits.storeChunkRowsMax}`;
 const PROBLEMS_MAX = 20;
 
-/** Passes every undamaged row to `keep`, from both ends if the middle cannot be read. */
+/** Passes every intact row to `keep`; reads from both ends if the middle is unreadable. */
 export function salvageRows(db: DatabaseSync, keep: (row: SavedRow) => void): Salvage {
   const found: Totals = { revision: 0, rows: 0, digest: 0 };
   const problems: string[] = [];
@@ -85,7 +85,7 @@ function compare(
   try {
     said = readTotals(db);
   } catch {
-    said = undefined; // as when they are not what was written
+    said = undefined; // as when they differ from the written row
   }
   if (said === undefined) complain("its totals are not what was written");
   else if (said.rows !== found.rows) {

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { checkBackup, type CheckedBackup } from "./restore.ts";
 
-/** Writes a backup aside, reads all of it back, and only then gives it its name. */
+/** Writes a backup to a temporary file, reads it back completely, and only then renames it. */
 export async function saveBackup(
   file: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -22,7 +22,7 @@ export async function saveBackup(
     const checked = checkBackup(aside);
     await link(aside, file).catch((cause: unknown) => {
       const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
-      if (isThere) throw invalid("FILE", `${file} is there already; choose another name`);
+      if (isThere) throw invalid("FILE", `${file} already exists; choose another name`);
       throw cause;
     });
     await syncDirectory(dirname(file));

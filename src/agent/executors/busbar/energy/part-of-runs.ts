@@ -2,8 +2,8 @@ import type { Executor, RunId } from "../../../../ports/executor.ts";
 import type { SiteRuns } from "../site-runs.ts";
 
 /**
- * One of two agents' part of the runs of a site: shares of energy, which the server above places on the site as on a node, or
- * all others, which the site's cluster takes. Both are jobs of the same Busbar, in the same journal and the same watch.
+ * One agent's part of the runs of a site: the shares of energy, which the server above places on the site as on a node, or all other runs,
+ * which the site's cluster accepts. Both are jobs of the same Busbar, in the same journal and the same watch.
  */
 export function partOfRuns(
   runs: SiteRuns,

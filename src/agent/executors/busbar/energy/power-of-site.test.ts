@@ -72,7 +72,7 @@ describe("the edges of a site as one node", () => {
     expect({ watts, ...site }).toMatchObject(want);
   });
 
-  test("expects what its edges expect, together, and has the slowest of their ticks", () => {
+  test("expects the sum of its edges' expected power, and has the slowest of their ticks", () => {
     const change = (atMs: number, watts: number) => ({ atMs: BigInt(atMs), watts: BigInt(watts) });
     const { changes, tickMs, isBare } = powerOfSite(
       [
@@ -89,7 +89,7 @@ describe("the edges of a site as one node", () => {
     expect({ tickMs, isBare }).toEqual({ tickMs: 60_000, isBare: true });
   });
 
-  test("offers of each resource what its largest edge has", () => {
+  test("offers, of each resource, the amount of its largest edge", () => {
     const [one, two] = [
       { cpu: 2, memory: 4_096 },
       { cpu: 1.5, gpu: 1 },
@@ -111,7 +111,7 @@ describe("the edges of a site as one node", () => {
     later: fc.nat(limits.wattsMax),
   });
   const counts = fc.record({ active: fc.nat(1_500), waiting: fc.nat(3) });
-  test("what is told is always taken, and more shares only where an edge is free", () => {
+  test("the server always accepts the reported power, which allows more shares only where an edge is free", () => {
     fc.assert(
       fc.property(fc.array(edge, { maxLength: 40 }), counts, (all, shares) => {
         const nodes = all.map(({ watts, shares: own, state, at, later }) => {
@@ -132,7 +132,7 @@ describe("the edges of a site as one node", () => {
     );
   });
 
-  test("thousands of edges have all of their shares after a few steps", () => {
+  test("all of thousands of edges have shares after a few steps", () => {
     let active = 0;
     let steps = 0;
     while (active < limits.siteSharesMax) {

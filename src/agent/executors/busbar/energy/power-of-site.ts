@@ -3,10 +3,10 @@ import { toResources } from "../../../../core/model/resources.ts";
 import type { Node } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../../limits.ts";
 
-/** As much of a node below as its power needs. */
+/** The fields of a node below that its power depends on. */
 export type EdgeBelow = Pick<Node, "state" | "power" | "capacity">;
 
-/** Shares from above that have not ended, and how many of them wait for their turn below. */
+/** Shares from above that have not ended, and how many of them are queued below. */
 export interface SharesBelow {
   readonly active: number;
   readonly waiting: number;
@@ -18,7 +18,7 @@ const TOLD_CHANGES = 16;
 
 interface Edge {
   readonly watts: number;
-  /** It is away or drained, and works at what it has. */
+  /** It is disconnected or drained, and works on its assigned shares. */
   readonly isReady: boolean;
   readonly isFree: boolean;
   readonly node: EdgeBelow;
@@ -54,9 +54,8 @@ export function powerOfSite(nodes: readonly EdgeBelow[], shares: SharesBelow): P
 }
 
 /**
- * One, and one more for each that has begun, as long as edges are free and nothing from above waits below: whether a share
- * leaves edges free is known when it has begun. So many small jobs have all edges soon, and of large ones none is below
- * before its turn.
+ * One share, and one more for each that has begun, as long as edges are free and no share from above is queued below: only a share that has
+ * begun shows whether it leaves edges free. So many small jobs soon have all edges, and no large job is below before its turn.
  */
 export function sharesAtOnce(freeEdges: number, { active, waiting }: SharesBelow): number {
   const more = waiting > 0 ? 0 : Math.min(freeEdges, Math.max(1, active));
@@ -75,7 +74,7 @@ function toEdge(node: EdgeBelow): Edge[] {
 
 const sumOf = (edges: readonly Edge[]): number => edges.reduce((sum, { watts }) => sum + watts, 0);
 
-/** What their changes come to: the sum, at each time at which one of them changes. */
+/** The sum of the edges' power, at each time at which one of them changes. */
 function changesOf(edges: readonly Edge[]): readonly PowerChange[] {
   const steps = edges.flatMap(({ node, watts }) => {
     let before = watts;
@@ -99,7 +98,7 @@ function changesOf(edges: readonly Edge[]): readonly PowerChange[] {
   return changes;
 }
 
-/** Resource by resource: a share that requests more than this runs on none of them. */
+/** By resource: a share that requests more than this fits on none of them. */
 function largestOf(edges: readonly EdgeBelow[]): Readonly<Record<string, number>> {
   const largest: Record<string, number> = {};
   for (const { capacity } of edges) {

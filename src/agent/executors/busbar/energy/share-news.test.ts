@@ -41,7 +41,7 @@ test.each([
   expect(newsOf(job)).toMatchObject(want);
 });
 
-test("one that failed ended as the share that failed by its own doing", () => {
+test("a failed job below ends as a share that failed by its own fault", () => {
   const failed = [{ failure: "lost" }, { failure: "exited", exitCode: 7 }].map((task) =>
     create(TaskSchema, { state: State.FAILED, ...ended, ...task }),
   );
@@ -51,12 +51,12 @@ test("one that failed ended as the share that failed by its own doing", () => {
   expect(news).toMatchObject({ end: { kind: "exited", exitCode: 7 } });
 });
 
-test("one that was stopped from above says how far it came", () => {
+test("a job that was stopped from above reports its progress", () => {
   const news = newsOf({ ...ended, ...done(133), state: State.CANCELLED }, true);
   expect(news).toMatchObject({ end: { kind: "stopped" }, progress: { percent: 33.25 } });
 });
 
-test("no more counts above than was done below, and less by a ten-thousandth of the share at most", () => {
+test("no more energy counts above than was done below, and at most a ten-thousandth of the share less", () => {
   const share = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(share, fc.double({ min: 0, max: 1, noNaN: true }), (all, part) => {

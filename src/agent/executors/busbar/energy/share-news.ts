@@ -29,7 +29,7 @@ export function newsOfShare(
 export const hasFailed = ({ state }: Pick<ShareBelow, "state">): boolean =>
   stateName(state) === "failed";
 
-/** Rounded down to hundredths: nothing counts above that was not done below. */
+/** Rounded down to hundredths: no energy counts above that was not done below. */
 function percentOf({ energy }: ShareBelow, share: number): number {
   if (share <= 0) return 100;
   const done = Math.min(share, Number(energy?.doneWattSeconds ?? 0n));
@@ -37,10 +37,10 @@ function percentOf({ energy }: ShareBelow, share: number): number {
   return hundredths / 100;
 }
 
-/** The Busbar below tried these again as often as it does: they are not why. */
+/** The Busbar below retried these as often as it may: they are not the reason. */
 const LOST: ReadonlySet<string> = new Set(["lost", "vanished", "node-fault", "requeued"]);
 
-/** By its own doing, which counts against the retries above. */
+/** Its own fault, which counts against the retries above. */
 function failureOf({ reason = "" }: ShareBelow, terms: EndTerms, failed: readonly Task[]): RunEnd {
   const why = failed.find(({ failure }) => failure !== undefined && !LOST.has(failure));
   const news = why && newsOf(why, terms);

@@ -10,7 +10,7 @@ interface Part {
   readonly hasEnded: boolean;
 }
 
-/** A job below with these shares, of which at most `most` bytes are read at once. */
+/** A job below with these shares; each read returns at most `most` bytes. */
 function aJob(parts: readonly Part[], most: number): ShareOutputOptions {
   const tasks = parts.map(({ hasEnded }, index) =>
     create(TaskSchema, {
@@ -36,7 +36,7 @@ function aJob(parts: readonly Part[], most: number): ShareOutputOptions {
   };
 }
 
-/** Reads on until nothing comes, or its end. */
+/** Reads until no output follows, or to the end. */
 async function readAll(
   options: ShareOutputOptions,
   isOver: boolean,
@@ -52,7 +52,7 @@ async function readAll(
   }
 }
 
-test("is that of its shares, one after the other, from any place on, whatever is remembered", async () => {
+test("equals the outputs of its shares, one after the other, from any offset, whatever is remembered", async () => {
   const part = fc.record({
     text: fc.string({ unit: "grapheme-ascii" }),
     hasEnded: fc.constant(true),
@@ -78,7 +78,7 @@ test("is that of its shares, one after the other, from any place on, whatever is
   );
 });
 
-test("the output of a share follows when those before it have ended; it ends with the job", async () => {
+test("the output of a share follows when those before it have ended; the output ends with the job", async () => {
   const [first, second] = [
     { text: "one\n", hasEnded: false },
     { text: "two\n", hasEnded: true },

@@ -3,7 +3,7 @@ import { limits } from "../../../../limits.ts";
 import type { OutputPart } from "../../../../ports/executor.ts";
 import type { SiteApi } from "../site-api.ts";
 
-/** A piece of the output of one task below; `isAll`: nothing follows as yet. */
+/** A piece of the output of one task below; `isAll`: no more follows for now. */
 export interface ReadPart {
   readonly part: Omit<OutputPart, "eof">;
   readonly isAll: boolean;
@@ -12,11 +12,11 @@ export interface ReadPart {
 export interface ShareOutputOptions {
   readonly api: Pick<SiteApi, "listTasks">;
   readonly signal: AbortSignal;
-  /** From `offset` on; `isFollowed`: waits for the first bytes, not for ever. */
+  /** Reads from `offset` on; `isFollowed`: waits for the first bytes, for a bounded time. */
   read(taskId: string, offset: number, isFollowed: boolean): Promise<ReadPart>;
 }
 
-/** How long outputs of tasks that have ended are, by task and stream. Only the newest are remembered. */
+/** The lengths of outputs of ended tasks, by task and stream. Only the newest are remembered. */
 export class KnownSizes {
   readonly #sizes = new Map<string, number>();
 
@@ -32,8 +32,8 @@ export class KnownSizes {
 }
 
 /**
- * The output of a share above: that of its tasks below, one after the other, in the order in which they were made. The output
- * of a later task follows when those before it have ended.
+ * The output of a share above: the outputs of its tasks below, one after the other, in the order of their creation. The output of a later
+ * task follows when those before it have ended.
  */
 export async function readShareOutput(
   jobId: string,
@@ -78,7 +78,7 @@ async function* tasksOf(jobId: string, { api, signal }: ShareOutputOptions): Asy
   } while (pageToken !== undefined);
 }
 
-/** Of one that has ended, read from its beginning. */
+/** The length of an ended output, read from its beginning. */
 async function sizeOf(taskId: string, options: ShareOutputOptions): Promise<number> {
   for (let size = 0; ;) {
     const { part } = await options.read(taskId, size, false);

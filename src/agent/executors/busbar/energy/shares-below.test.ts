@@ -10,6 +10,7 @@ import type { Executor, RunRequest } from "../../../../ports/executor.ts";
 import { FakeClock } from "../../../../testing/fake-clock.ts";
 import { silentLogger } from "../../../../testing/silent-logger.ts";
 import { KEPT_BOUNDS } from "../../../runs/ledger/kept-outputs.ts";
+import { aRunRequest } from "../../../testing/run-request.ts";
 import { SiteRuns } from "../site-runs.ts";
 import { FakeSite } from "../testing/fake-site.ts";
 import { partOfRuns } from "./part-of-runs.ts";
@@ -48,20 +49,8 @@ async function open(): Promise<{ runs: SiteRuns; shares: Executor; tasks: Execut
   return { runs, shares, tasks };
 }
 
-const aRun = (jobId: number, share?: number): RunRequest => ({
-  id: { jobId, index: 0, attempt: 1 },
-  name: `j${jobId}`,
-  arrayIndex: undefined,
-  work: { kind: "command", argv: ["true"] },
-  request: undefined,
-  needs: {},
-  env: {},
-  cwd: undefined,
-  timeLimitMs: undefined,
-  killGraceMs: 0,
-  outputLimitBytes: 0,
-  ...(share !== undefined && { shareWattSeconds: share }),
-});
+const aRun = (jobId: number, share?: number): RunRequest =>
+  aRunRequest(jobId, share === undefined ? {} : { shareWattSeconds: share });
 
 const look = (): Promise<void> => clock.pass(2 * limits.siteShareLookMs);
 
@@ -84,7 +73,7 @@ test("a share is a job with its energy, which reports its progress and end", asy
   expect(runs.shares()).toEqual({ active: 0, waiting: 0 });
 });
 
-test("however much happens to its shares below, a job is looked at a few times a second", async () => {
+test("however many events its shares below have, a job is looked at only a few times a second", async () => {
   const { shares } = await open();
   shares.start(aRun(1, 400));
   await look();
@@ -96,7 +85,7 @@ test("however much happens to its shares below, a job is looked at a few times a
   expect(site.looks - before).toBeLessThanOrEqual(1_000 / limits.siteShareLookMs + 1);
 });
 
-test("two agents have a part each of the runs of a site, also after a restart", async () => {
+test("two agents each have their part of the runs of a site, also after a restart", async () => {
   const { shares, tasks, runs } = await open();
   shares.start(aRun(1, 400));
   tasks.start(aRun(2));
@@ -124,7 +113,7 @@ test("two agents have a part each of the runs of a site, also after a restart", 
   expect(site.submissions).toHaveLength(1);
 });
 
-test("after a missed answer the agent submits with the same key: no energy is below twice", async () => {
+test("after a missed answer the agent submits with the same key: no energy is submitted below twice", async () => {
   const { runs, shares } = await open();
   site.answering = new Promise(() => undefined);
   shares.start(aRun(1, 400));
@@ -137,7 +126,7 @@ test("after a missed answer the agent submits with the same key: no energy is be
   expect(site.jobs.size).toBe(1);
 });
 
-test("one that is stopped is cancelled below, and says how far it came", async () => {
+test("a stopped share is cancelled below, and reports its progress", async () => {
   const { shares } = await open();
   shares.start(aRun(1, 400));
   await look();
@@ -149,7 +138,7 @@ test("one that is stopped is cancelled below, and says how far it came", async (
   expect(told.at(-1)).toBe("shares: 1 stopped at 15 %");
 });
 
-test("a share of which the site has no record has vanished: its reported energy counts", async () => {
+test("a share that the site has no record of has vanished: its reported energy counts", async () => {
   const { shares } = await open();
   shares.start(aRun(1, 400));
   await look();

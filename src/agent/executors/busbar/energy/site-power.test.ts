@@ -22,17 +22,17 @@ test("the site sends no power until a node has power, or a share of an earlier p
   expect(await isKnown(aPower(1).power)).toBe(true);
 });
 
-test("free edges are those of the shares that there were when the look began", () => {
+test("the free edges hold for the shares that existed when the observation began", () => {
   const { power, shares } = aPower();
   const seen = power.observing();
-  shares.active = 1; // came while the nodes were listed
+  shares.active = 1; // arrived while the nodes were listed
   seen([anEdge(20), anEdge(20)]);
   expect(power.now()).toMatchObject({ watts: 40, site: { shares: 1 } });
   power.observing()([anEdge(20, { shares: 1 }), anEdge(20)]);
   expect(power.now()).toMatchObject({ watts: 20, site: { shares: 2 } });
 });
 
-test("a site that cannot be seen takes no other share, and keeps those that it has", () => {
+test("a site that cannot be observed accepts no more shares, and keeps its assigned ones", () => {
   const { power, shares, changes } = aPower();
   power.observing()([anEdge(20), anEdge(10)]);
   expect(changes()).toBe(1);

@@ -23,7 +23,7 @@ export class SitePower {
     return this.#known.promise;
   }
 
-  /** To be called when a look at the nodes begins; gives what to call with them. */
+  /** Call this when an observation of the nodes begins; call the result with the nodes. */
   observing(): (nodes: readonly EdgeBelow[]) => void {
     const seen = this.#shares();
     return (nodes) => {
@@ -35,7 +35,7 @@ export class SitePower {
     };
   }
 
-  /** The site could not be looked at, or is below itself: it takes no other share, and keeps those that it has. */
+  /** The site could not be observed, or is below itself: it accepts no more shares, and keeps its assigned ones. */
   notObserved(): void {
     if (!this.#isSeen) return;
     this.#isSeen = false;
@@ -52,7 +52,7 @@ export class SitePower {
     const { active } = this.#shares();
     const { edges, capacity } = power.site ?? { edges: 0, capacity: {} };
     const site = { edges, capacity, shares: Math.max(1, active) };
-    // The server would take back the shares of a node without power, and it is not known that it has none.
+    // The server would take back the shares of a node without power, and the site's power is unknown, not zero.
     const { changes: _, ...rest } = power;
     return { ...rest, watts: active === 0 ? 0 : Math.max(1, power.watts), site };
   }

@@ -15,7 +15,7 @@ interface Told {
   readonly id: string;
   readonly submission: JobSubmission;
   state: State;
-  /** Of one with energy. */
+  /** For a job with energy. */
   done: number;
 }
 
@@ -28,7 +28,7 @@ export class FakeSite {
   looks = 0;
   /** Rejects a submission with this error; undefined: the site accepts it. */
   refuse: (names: readonly string[]) => AppError | undefined = () => undefined;
-  /** Taken, but the answer comes when this resolves. */
+  /** The site accepts a submission, but answers when this resolves. */
   answering: Promise<void> = Promise.resolve();
   revision = 1n;
   #emit: ((event: WatchEvent | AppError) => void) | undefined;
@@ -91,7 +91,7 @@ export class FakeSite {
     });
   }
 
-  /** The watch ends. */
+  /** Ends the watch. */
   cut(error: AppError): void {
     this.#emit?.(error);
     this.#emit = undefined;

@@ -15,7 +15,7 @@ import {
   usedFile,
 } from "./unpacked-image.ts";
 
-/** An image could not be had; the message says why and what to do. */
+/** An image is not available; the message says why and what to do. */
 export class ImageFailure extends Error {
   readonly kind: PreparationFailure["kind"];
 
@@ -30,11 +30,11 @@ export interface FetchOptions {
   readonly cache: ImageCache;
   readonly means: ContainerMeans;
   readonly bootId: string;
-  /** Links of runs to images: these are not removed. */
+  /** Links from runs to images: a linked image is not removed. */
   readonly runsDirectory: string;
 }
 
-/** The image, copied and unpacked if it is not here. Throws ImageFailure. */
+/** The image, copied and unpacked if it is not in the cache. Throws ImageFailure. */
 export async function fetchImage(source: ImageSource, options: FetchOptions): Promise<CachedImage> {
   const { cache, means } = options;
   const known = cache.find(source);
@@ -58,7 +58,8 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
     const reference = { stamp, digest, ...(sourceDigest === undefined ? {} : { sourceDigest }) };
     cache.add(source, join(incoming, "image"), reference);
     const added = cache.byDigest(digest);
-    if (added === undefined) throw new ImageFailure("node-fault", `image ${source.name} is gone`);
+    if (added === undefined)
+      throw new ImageFailure("node-fault", `image ${source.name} was removed`);
     cache.touch(added);
     cache.evict(options.runsDirectory, Date.now());
     return added;
@@ -98,7 +99,7 @@ async function copyAndUnpack(
   return digest;
 }
 
-/** Which signatures images must have is the operator's to say; nothing said means none. */
+/** The operator decides which signatures images must have; the default requires none. */
 const policyOf = (): readonly string[] =>
   existsSync("/etc/containers/policy.json") ? [] : ["--insecure-policy"];
 
@@ -108,18 +109,18 @@ async function run(program: string, args: readonly string[], source: ImageSource
   if (code === 127) throw new ImageFailure("node-fault", stderr);
   if (signal === undefined) throw describeFailure(source, stderr);
   const minutes = limits.imageFetchMsMax / 60_000;
-  const why = `image ${source.name}: it was not here after ${minutes} minutes (${signal})`;
+  const why = `image ${source.name}: not copied within ${minutes} minutes (${signal})`;
   throw new ImageFailure("could-not-start", why);
 }
 
-/** From what skopeo or umoci say before they give up. */
+/** From the last messages of skopeo or umoci. */
 export function describeFailure({ name, path }: ImageSource, stderr: string): ImageFailure {
   const why = lastMessage(stderr);
   if (saysNodeFault(stderr)) return new ImageFailure("node-fault", `image ${name}: ${why}`);
   const help =
     path === undefined
       ? "check its name and tag, and that this node reaches the registry"
-      : "check the file on this node, and the reference behind it";
+      : "check the file on this node, and the reference after its path";
   return new ImageFailure("could-not-start", `image ${name} cannot be read: ${why}; ${help}`);
 }
 

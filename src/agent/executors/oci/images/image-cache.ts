@@ -24,20 +24,20 @@ export interface CachedImage extends UnpackedImage {
 interface Reference {
   readonly stamp: string;
   readonly digest: string;
-  /** As the registry has it. */
+  /** The digest in the registry. */
   readonly sourceDigest?: string;
 }
 
 /**
- * Images that were unpacked, each once:
+ * Unpacked images, each once:
  *
  *   directory/images/<digest>/     rootfs, image.json, used
- *   directory/names/<key>.json     which image a name stands for
+ *   directory/names/<key>.json     the image of a name
  *   directory/incoming/<pid>-…/    being copied and unpacked; moved to images/ when it is complete
  *   directory/locks/               see `lockOf`
  *
- * Several processes use it at once, and any of them may be killed: what is in images/ is complete because it was
- * moved there, and of two that unpack the same image the second finds it there.
+ * Several processes use it at once, and any of them may be killed: everything in images/ is complete because it was moved there, and of two
+ * processes that unpack the same image the second finds it there.
  */
 export class ImageCache {
   readonly directory: string;
@@ -54,7 +54,7 @@ export class ImageCache {
     }
   }
 
-  /** undefined: it must be copied, or the registry asked. */
+  /** undefined: it must be copied, or the registry queried. */
   find(source: ImageSource): CachedImage | undefined {
     if (source.moves) return undefined;
     const stamp = stampOf(source);
@@ -63,7 +63,7 @@ export class ImageCache {
     return this.byDigest(reference.digest);
   }
 
-  /** undefined: it is not here, or may not have reached the disk before the machine was restarted. */
+  /** undefined: it is not in the cache, or may not have reached the disk before the machine restarted. */
   byDigest(digest: string): CachedImage | undefined {
     const directory = this.pathOf(digest);
     try {
@@ -72,7 +72,7 @@ export class ImageCache {
       const isSettled = usedAtMs - image.unpackedAtMs > limits.imageSettleMs;
       return image.bootId === this.#bootId || isSettled ? { ...image, directory } : undefined;
     } catch {
-      return undefined; // none, or removed this moment
+      return undefined; // none, or just removed
     }
   }
 
@@ -84,7 +84,7 @@ export class ImageCache {
     }
   }
 
-  /** `unpacked` has the layout of an image here, and is gone afterwards. */
+  /** `unpacked` has the layout of an image here; it is moved into the cache. */
   add(source: ImageSource, unpacked: string, reference: Reference): void {
     const to = this.pathOf(reference.digest);
     if (this.byDigest(reference.digest) === undefined) {
@@ -96,7 +96,7 @@ export class ImageCache {
     renameSync(`${file}.${process.pid}`, file);
   }
 
-  /** It is not removed for a while. */
+  /** Keeps the image from removal for a while. */
   touch({ directory }: CachedImage, now = new Date()): void {
     utimesSync(usedFile(directory), now, now);
   }
@@ -105,7 +105,7 @@ export class ImageCache {
     return join(this.directory, "images", digest.replace(":", "-"));
   }
 
-  /** Held while an image with this name is looked for and copied: few files serve all names. */
+  /** Held while an image with this name is looked up and copied: few lock files serve all names. */
   lockOf(names: readonly string[]): string {
     const key = names.map((name) => sourceKey({ name, path: undefined, moves: false })).join("");
     const number = Number.parseInt(
@@ -115,7 +115,7 @@ export class ImageCache {
     return join(this.directory, "locks", String(number % limits.imageLocks));
   }
 
-  /** Removes the images that were not used for longest, until the rest is within its bounds. */
+  /** Removes the least recently used images, until the rest is within the limits. */
   evict(runsDirectory: string, nowMs: number): void {
     const inUse = imagesInUse(runsDirectory);
     const images = namesIn(join(this.directory, "images")).flatMap((name) => {
@@ -138,7 +138,7 @@ export class ImageCache {
     }
   }
 
-  /** Removes what processes left that were killed. */
+  /** Removes the leftovers of killed processes. */
   removeLeftovers(isAlive: (pid: number) => boolean): void {
     for (const name of namesIn(join(this.directory, "incoming"))) {
       const pid = Number(name.split("-", 1)[0]);
@@ -147,7 +147,7 @@ export class ImageCache {
     }
   }
 
-  /** Out of sight at once: removing a million files takes long. */
+  /** Moves it away at once: removing a million files takes long. */
   #discard(directory: string): void {
     const aside = join(this.directory, "incoming", `${process.pid}-${basename(directory)}`);
     renameSync(directory, aside);
@@ -167,7 +167,7 @@ export class ImageCache {
   }
 }
 
-/** Names of directories of images that runs have links to. */
+/** The directory names of images that runs have links to. */
 function imagesInUse(runsDirectory: string): ReadonlySet<string> {
   const names = new Set<string>();
   for (const run of namesIn(runsDirectory)) {
@@ -175,7 +175,7 @@ function imagesInUse(runsDirectory: string): ReadonlySet<string> {
       try {
         names.add(basename(join(readlinkSync(join(runsDirectory, run, bundle, "image")), "..")));
       } catch {
-        continue; // it is no bundle
+        continue; // not a bundle
       }
     }
   }

@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where an image comes from, in words of skopeo. */
+/** The source of an image, in terms of skopeo. */
 export interface ImageSource {
   /** "docker-archive:/a.tar", "docker://alpine:3". */
   readonly name: string;
-  /** Of this machine; undefined: it comes from a registry. */
+  /** A path on this machine; undefined: the image comes from a registry. */
   readonly path: string | undefined;
-  /** The registry may have another one under this name by now. */
+  /** The registry may have another image under this name by now. */
   readonly moves: boolean;
 }
 
 const FILED = /^(?:docker-archive|oci-archive|oci):([^:]+)/;
 
-/** An image as jobs name it: IMAGE_RULE holds. */
+/** Parses an image name of a job: IMAGE_RULE holds. */
 export function toImageSource(image: string): ImageSource {
   const path = FILED.exec(image)?.[1];
   if (path !== undefined) return { name: image, path, moves: false };
@@ -28,14 +28,11 @@ export function toImageSource(image: string): ImageSource {
   };
 }
 
-/** Names it in the file system. */
+/** Its name in the file system. */
 export const sourceKey = ({ name }: ImageSource): string =>
   createHash("sha256").update(name).digest("hex").slice(0, 32);
 
-/**
- * Changes when the file or directory that the image comes from does; undefined: it is not there. Names in
- * registries stay.
- */
+/** Changes with the file or directory that the image comes from; undefined: it does not exist. Names in registries stay. */
 export function stampOf({ path, name }: ImageSource): string | undefined {
   if (path === undefined) return "registry";
   const file = name.startsWith("oci:") ? join(path, "index.json") : path;

@@ -17,7 +17,7 @@ import { ImageCache } from "./image-cache.ts";
 import { stampOf, toImageSource } from "./image-source.ts";
 import { imageFile, type UnpackedImage, usedFile } from "./unpacked-image.ts";
 
-describe("where an image comes from", () => {
+describe("the source of an image", () => {
   const cases = [
     ["docker-archive:/a/b.tar:tool:1", "docker-archive:/a/b.tar:tool:1", "/a/b.tar", false],
     ["oci:/layout:v1", "oci:/layout:v1", "/layout", false],
@@ -32,26 +32,26 @@ describe("where an image comes from", () => {
   }
 });
 
-describe("whose fault it is that an image cannot be had", () => {
+describe("who is at fault when an image is not available", () => {
   const line = (msg: string): string => `time="2026-01-01T00:00:00Z" level=fatal msg="${msg}"\n`;
   const file = toImageSource("docker-archive:/a.tar:x:1");
   const registry = toImageSource("tool:1");
 
-  test("an unknown tag is the task's", () => {
+  test("the task, for an unknown tag", () => {
     const { kind, message } = describeFailure(file, line('Tag \\"x:1\\" not found'));
-    expect([kind, message]).toEqual([
-      "could-not-start",
-      'image docker-archive:/a.tar:x:1 cannot be read: Tag "x:1" not found; check the file on this node, and the reference behind it',
-    ]);
+    expect(kind).toBe("could-not-start");
+    expect(message).toMatch(
+      /^image docker-archive:.a[.]tar:x:1 .*Tag "x:1" not found; check the file/,
+    );
   });
-  test("a registry that does not answer is the task's, too", () => {
+  test("the task, for a registry that does not answer", () => {
     const { kind, message } = describeFailure(registry, line("dial tcp: i/o timeout"));
     expect([kind, message]).toEqual([
       "could-not-start",
       "image docker://tool:1 cannot be read: dial tcp: i/o timeout; check its name and tag, and that this node reaches the registry",
     ]);
   });
-  test("a full disk is the node's, whoever says it", () => {
+  test("the node, for a full disk, whichever program reports it", () => {
     for (const said of [
       line("write /x: no space left on device"),
       "   ⨯ unpack: disk quota exceeded",
@@ -59,12 +59,12 @@ describe("whose fault it is that an image cannot be had", () => {
       expect(describeFailure(file, said).kind).toBe("node-fault");
     }
   });
-  test("no words are no reason to fail", () => {
+  test("a failure without a message is no crash", () => {
     expect(describeFailure(file, "").message).toContain("no reason was given");
   });
 });
 
-describe("the cache of images", () => {
+describe("the image cache", () => {
   let directory: string;
   let cache: ImageCache;
   beforeEach(() => {
@@ -103,7 +103,7 @@ describe("the cache of images", () => {
   }
   const isThere = (number: number): boolean => existsSync(cache.pathOf(digestOf(number)));
 
-  test("finds what was added, and a file's image only as long as the file is the same", () => {
+  test("finds added images, and the image of a file only while the file is unchanged", () => {
     add(1, 0);
     expect(cache.find(toImageSource("tool:1"))?.digest).toBe(digestOf(1));
     expect(cache.find(toImageSource("tool:2"))).toBeUndefined();
@@ -117,14 +117,14 @@ describe("the cache of images", () => {
     expect(cache.find(source)).toBeUndefined();
   });
 
-  test("of two that unpack the same image the first stays", () => {
+  test("of two processes that unpack the same image, the first image stays", () => {
     add(1, 0);
     writeFileSync(join(cache.pathOf(digestOf(1)), "rootfs/mark"), "");
     add(1, 0);
     expect(existsSync(join(cache.pathOf(digestOf(1)), "rootfs/mark"))).toBe(true);
   });
 
-  test("after a restart of the machine an image counts that had time to reach the disk", () => {
+  test("after a restart of the machine an image counts if it had time to reach the disk", () => {
     const longAgo = Date.now() - 2 * limits.imageSettleMs;
     add(1, 0, { bootId: "boot-0" });
     add(2, 0, { bootId: "boot-0", unpackedAtMs: longAgo });
@@ -134,7 +134,7 @@ describe("the cache of images", () => {
     ]);
   });
 
-  test("beyond its bounds those used longest ago go, but for those in use and those just used", () => {
+  test("beyond its limits it removes the least recently used images, except those in use and those just used", () => {
     const old = limits.imageIdleMsMin + 1_000_000;
     for (let number = 1; number <= limits.imagesMax + 3; number++) add(number, old - number);
     mkdirSync(join(directory, "runs/1.0.1/0"), { recursive: true });
@@ -144,14 +144,14 @@ describe("the cache of images", () => {
     expect([1, 2, 3, 4, 5, 6].map(isThere)).toEqual([true, true, false, false, false, true]);
   });
 
-  test("too many bytes are too much as well", () => {
+  test("the limit of bytes holds too", () => {
     add(1, limits.imageIdleMsMin * 3, { bytes: limits.imageBytesMax });
     add(2, limits.imageIdleMsMin * 2, { bytes: 1 });
     cache.evict(join(directory, "runs"), Date.now());
     expect([1, 2].map(isThere)).toEqual([false, true]);
   });
 
-  test("what killed processes left goes, what living ones make stays", () => {
+  test("it removes leftovers of killed processes, and keeps those of live ones", () => {
     for (const pid of [1, 2]) mkdirSync(join(cache.directory, `incoming/${pid}-x`));
     cache.removeLeftovers((pid) => pid === 1);
     expect([1, 2].map((pid) => existsSync(join(cache.directory, `incoming/${pid}-x`)))).toEqual([

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What an image says of how its programs run, and when it was unpacked here. */
+/** An image's settings for its programs, and the time it was unpacked here. */
 export interface UnpackedImage {
-  /** Of its manifest, as it was copied here. */
+  /** The digest of its manifest, as copied here. */
   readonly digest: string;
   /** Its entry point and command; empty: it has none. */
   readonly args: readonly string[];
@@ -51,7 +51,7 @@ export function digestOf(layout: string): string {
   return digest;
 }
 
-/** `bundle`: where umoci unpacked it; it knows the user's number, which may be a name in the image. */
+/** `bundle`: the directory that umoci unpacked it to; umoci knows the user's number, which may be a name in the image. */
 export function describeImage(
   layout: string,
   bundle: string,

@@ -26,7 +26,7 @@ test("frames have the bytes that attach.c reads", () => {
   );
 });
 
-test("property: frames are read in pieces of any size", () => {
+test("property: frames can be read in pieces of any size", () => {
   const part = fc.record({
     offset: fc.nat(2 ** 30),
     data: fc.uint8Array({ minLength: 1, maxLength: 300 }),
@@ -57,6 +57,6 @@ test.each([
   ["a letter that nobody says", "58000000080000000000000000"],
   ["no room for an offset", "440000000700000000000000"],
   ["more than a part", `44${(limits.attachPartBytesMax + 9).toString(16).padStart(8, "0")}`],
-])("%s is refused", (_, hex) => {
+])("%s is rejected", (_, hex) => {
   expect(() => new AttachFrameReader().read(Buffer.from(hex, "hex"))).toThrow("a frame");
 });

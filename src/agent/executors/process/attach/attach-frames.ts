@@ -1,7 +1,7 @@
 import type { StreamPart, TerminalSize } from "../../../../ports/attached-run.ts";
 import { limits } from "../../../../limits.ts";
 
-/** What the program of a run (attach.c) says. */
+/** The messages of a run's program (attach.c). */
 export type AttachFrame =
   | { readonly kind: "opened"; readonly inputOffset: number }
   | { readonly kind: "part"; readonly part: StreamPart }
@@ -11,7 +11,7 @@ const HEAD_BYTES = 5;
 const NO_SIZE: TerminalSize = { rows: 0, columns: 0 };
 const NOTHING = new Uint8Array(0);
 
-/** A letter and the length of the rest; offsets have 8 bytes, highest first. */
+/** A letter and the length of the rest; offsets have 8 bytes, most significant first. */
 function frame(letter: string, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD_BYTES + length);
   bytes.write(letter, 0, "latin1");
@@ -49,11 +49,11 @@ export function encodePart({ offset, data, end }: StreamPart): Buffer {
   return frames.length === 1 ? (frames[0] ?? Buffer.alloc(0)) : Buffer.concat(frames);
 }
 
-/** Frames as they come, in pieces of any size. */
+/** Parses frames from pieces of any size. */
 export class AttachFrameReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** Throws an Error when it cannot be a frame. */
+  /** Throws an Error when the bytes cannot be a frame. */
   read(bytes: Buffer): AttachFrame[] {
     let rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     const found: AttachFrame[] = [];
@@ -67,7 +67,7 @@ export class AttachFrameReader {
       found.push(decode(letter, rest.subarray(HEAD_BYTES, HEAD_BYTES + length)));
       rest = rest.subarray(HEAD_BYTES + length);
     }
-    // A copy: the rest would hold all that it came with.
+    // Copies the rest: a slice would retain the whole piece.
     this.#rest = Buffer.from(rest);
     return found;
   }

@@ -16,13 +16,12 @@ export interface AttachSocketOptions {
   readonly directory: string;
   readonly key: string;
   readonly clock: Clock;
-  /** Whether the run goes on: one that has just begun may not listen yet. */
+  /** Whether the run is active: a run that has just begun may not listen yet. */
   readonly isActive: () => boolean;
 }
 
 /**
- * Connects to the program of a run. Its answers end when it does; its memory, and what is on the way
- * here, is bounded by the window of each direction.
+ * Connects to the program of a run. Its messages end when it does; the window of each direction bounds its memory and the bytes under way.
  */
 export function openAttachSocket(options: AttachSocketOptions, events: AttachEvents): AttachedRun {
   const { clock, isActive } = options;
@@ -51,7 +50,7 @@ export function openAttachSocket(options: AttachSocketOptions, events: AttachEve
   function tryAgain(error: Error): void {
     if (!isActive()) return end();
     if (clock.nowMs() - startedAtMs > limits.attachConnectMsMax) {
-      return end(`the task's end of its client cannot be reached: ${error.message}`);
+      return end(`cannot connect to the task's input and terminal: ${error.message}`);
     }
     cancelTimer = clock.after(limits.attachConnectPollMs, dial);
   }
@@ -86,7 +85,9 @@ export function openAttachSocket(options: AttachSocketOptions, events: AttachEve
           else events.part(frame.part);
         }
       } catch (error) {
-        end(`the task's end of its client sent nonsense: ${describeChain(error)}`);
+        end(
+          `the helper at the task's input and terminal sent a bad frame: ${describeChain(error)}`,
+        );
       }
     });
   }
@@ -106,7 +107,7 @@ export function openAttachSocket(options: AttachSocketOptions, events: AttachEve
   };
 }
 
-/** By the directory's number: a whole path may be too long for an address. */
+/** Uses the directory's descriptor number: a whole path may be too long for a socket address. */
 function dialIn(directory: string, key: string): Socket {
   const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   const socket = connect(`/proc/self/fd/${fd}/${key}`);

@@ -9,18 +9,18 @@ import { openAttachSocket } from "./attach-socket.ts";
 
 const NO_WORDS: readonly string[] = [];
 const NO_PROGRAM =
-  "this agent takes neither standard input nor a terminal: it has no dist/native/attach-linux, " +
-  "which npm install makes where there is a C compiler";
+  "this agent cannot pass on standard input or a terminal: it has no dist/native/attach-linux, " +
+  "which npm install builds where it finds a C compiler";
 
 /** Runs with a client, and their sockets: one for each, made by its program (attach.c), named by its key. */
 export class AttachedRuns {
   readonly #directory: string;
   readonly #program: string | undefined;
   readonly #clock: Clock;
-  /** That have not ended. */
+  /** Attached runs that have not ended. */
   readonly #keys = new Set<string>();
 
-  /** Without a program no run can have a client. */
+  /** Without the program no run can have a client. */
   constructor(options: {
     readonly directory: string;
     readonly program: string | undefined;
@@ -35,7 +35,7 @@ export class AttachedRuns {
     return this.#program !== undefined;
   }
 
-  /** Finds those of earlier lives, and removes what is left of those that ended. */
+  /** Finds the sockets of earlier processes, and removes those of ended runs. */
   recover(active: ReadonlySet<string>): void {
     if (!existsSync(this.#directory)) return;
     for (const key of readdirSync(this.#directory)) {
@@ -44,7 +44,7 @@ export class AttachedRuns {
     }
   }
 
-  /** The words before the command of a run: of one with a client its program first. Throws an Error for people. */
+  /** The words before the command of a run; for a run with a client the program comes first. Throws an Error for people. */
   wordsBefore(request: RunRequest, key: string): readonly string[] {
     const { attach, before = NO_WORDS, outputLimitBytes } = request;
     if (attach === undefined) return before;
@@ -61,7 +61,7 @@ export class AttachedRuns {
 
   open(key: string, events: AttachEvents): AttachedRun {
     if (!this.#keys.has(key)) {
-      throw new AppError("not_found", `run ${key} is over, or has no client`);
+      throw new AppError("not_found", `run ${key} has ended, or takes no client`);
     }
     const isActive = (): boolean => this.#keys.has(key);
     const where = { directory: this.#directory, key };

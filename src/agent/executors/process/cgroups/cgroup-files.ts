@@ -10,17 +10,17 @@ import {
 
 /** The file system of control groups. Calls throw the system's errors. */
 export interface CgroupFiles {
-  /** Makes a group; one that exists stays. */
+  /** Makes a group; an existing one stays. */
   make(path: string): void;
-  /** Removes a group that has neither processes nor groups in it. */
+  /** Removes a group without processes and child groups. */
   remove(path: string): void;
   write(path: string, text: string): void;
-  /** undefined: it cannot be read. */
+  /** undefined: it is unreadable. */
   read(path: string): string | undefined;
   has(path: string): boolean;
   /** Names of the groups in a group. */
   list(path: string): readonly string[];
-  /** Whether a process may enter the group; throws when not. It has ended when this returns. */
+  /** Checks that a process may enter the group; throws when not. The process has ended when this returns. */
   enter(path: string): void;
 }
 

@@ -1,3 +1,4 @@
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,7 +68,7 @@ describe("groups in a tree of files", () => {
     expect(groups.keys()).toEqual([]);
   });
 
-  test("an agent that the kernel finds in the way moves aside with the process that started it", () => {
+  test("an agent that is in the way of the kernel moves aside, with the process that started it", () => {
     class Busy extends FakeCgroupFiles {
       override write(path: string, text: string): void {
         const isOwn = path === join(root, "cgroup.subtree_control");
@@ -89,14 +90,26 @@ describe("groups in a tree of files", () => {
     expect(open(files, { own }).directory).toBe(join(root, "busbar-t"));
   });
 
-  test("other processes in the group are left alone, and the reason names them", () => {
+  test("programs that the agent runs as it starts are its own, and those that have ended nobody's", async () => {
+    const files = new FakeCgroupFiles(root);
+    const child = spawn("sleep", ["60"]);
+    try {
+      const gone = spawnSync("true").pid;
+      writeFileSync(join(root, "cgroup.procs"), `${process.pid}\n${child.pid}\n${gone}\n`);
+      expect(open(files).whyNot("memory")).toBeUndefined();
+    } finally {
+      child.kill();
+    }
+  });
+
+  test("other processes in the group stay untouched, and the reason names them", () => {
     const files = new FakeCgroupFiles(root);
     writeFileSync(join(root, "cgroup.procs"), "1\n");
     expect(open(files).whyNot("memory")).toBe(`${root} is shared with other processes (1)`);
     expect(files.writes).toEqual([]);
   });
 
-  test("without version 2, delegation, controllers or a new kernel it says why", () => {
+  test("without version 2, delegation, controllers or a new kernel the reason says which is missing", () => {
     const files = new FakeCgroupFiles(root, "pids");
     const text = (over: object) => RunCgroups.open({ own: root, tag: "t", files, ...over });
     expect(text({ own: undefined })).toBe("this machine has no control groups version 2");
@@ -134,7 +147,7 @@ describe("groups in a tree of files", () => {
     expect(groups.keys()).toEqual(["17.3.1"]);
     group.kill();
     expect(group.remove()).toBe(true);
-    expect(group.remove()).toBe(true); // gone is gone
+    expect(group.remove()).toBe(true); // a second removal is no error
     expect(files.writes).toEqual([
       "busbar-t/17.3.1/memory.max=33554432",
       "busbar-t/17.3.1/memory.swap.max=0",
@@ -142,7 +155,7 @@ describe("groups in a tree of files", () => {
     ]);
   });
 
-  describe("what is enforced", () => {
+  describe("enforced limits", () => {
     const MIB = 1_024 ** 2;
     const all = (): RunCgroups => open(new FakeCgroupFiles(root));
     const needs = { cpu: 100, memory: 32 * MIB };
@@ -165,7 +178,7 @@ describe("groups in a tree of files", () => {
       expect(groupWritesOf(decideEnforcement(wanted, all()), asked)).toEqual(writes);
     });
 
-    test("an agent that is to enforce what it cannot is refused with the reason and a cure", () => {
+    test("an agent that is configured to enforce an unsupported limit is rejected with the reason and a remedy", () => {
       expect(() => decideEnforcement(["memory"], "it has none")).toThrow(
         /^--enforce: memory cannot be enforced here: it has none; .*Delegate=yes/,
       );
@@ -176,7 +189,7 @@ describe("groups in a tree of files", () => {
       expect(decideEnforcement(["cpu"], some).cpu).toEqual({ kind: "quota" });
     });
 
-    test("memory of each process needs no control groups", () => {
+    test("memory limits of single processes need no control groups", () => {
       const enforcement = decideEnforcement(["process-memory"], "it has none");
       expect(processLimitsOf(enforcement, needs)).toEqual([
         { resource: 2, soft: 32 * MIB, hard: 32 * MIB },
@@ -190,7 +203,7 @@ describe("groups in a tree of files", () => {
       });
     });
 
-    test("facts say what is enforced by what, and why not", () => {
+    test("facts show which limits are enforced, how, and why not", () => {
       expect(describeEnforcement(decideEnforcement("available", all()))).toEqual([
         { name: "memory", enforced: true, by: "memory.max" },
         { name: "cpu", enforced: true, by: "cpu.weight" },

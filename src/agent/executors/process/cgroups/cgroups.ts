@@ -5,7 +5,7 @@ import type { CgroupFiles } from "./cgroup-files.ts";
 import { codeOf, systemFiles } from "./cgroup-files.ts";
 import type { GroupWrite } from "./enforcement.ts";
 
-/** Where control groups version 2 of this machine are, and which is the agent's own. */
+/** Where this machine has control groups version 2, and which is the agent's own. */
 export interface CgroupPlace {
   /** The text of /proc/self/mountinfo. */
   readonly mounts: string;
@@ -35,18 +35,21 @@ export interface CgroupsOptions {
   readonly own: string | undefined;
   /** A group that the operator named instead of the agent's own. */
   readonly named?: string | undefined;
-  /** Names the groups of this agent among those of others; a restarted agent has the same. */
+  /** Distinguishes the groups of this agent from those of others; a restarted agent has the same. */
   readonly tag: string;
   readonly files?: CgroupFiles;
-  /** Only says what would be enforced: leaves nothing behind. */
+  /** Only reports what would be enforced: leaves nothing behind. */
   readonly isTrial?: boolean | undefined;
 }
 
-/** Of the agent and its launchers: the kernel enables no controller beside processes. */
+/** The group of the agent and its launchers: the kernel enables no controllers in a group that has processes. */
 const AGENT_GROUP = "busbar-agent";
+/** runc makes the groups of containers beside that of the run that starts it, and removes them with the containers. */
+const CONTAINER_START = "busbar-";
+const MOVES_MAX = 5;
 const NO_V2 = "this machine has no control groups version 2";
 const IN_ROOT =
-  "the agent runs in the root control group, which is nobody's to use (name one with --cgroup)";
+  "the agent runs in the root control group, which it must not use (name one with --cgroup)";
 
 /**
  * A control group of version 2 for each run, below a group that is delegated to this user. No
@@ -71,11 +74,11 @@ export class RunCgroups {
     this.#whyNot = whyNot;
   }
 
-  /** Tries it out. A text: why there are none here. */
+  /** Tries to make groups. A text: why this machine does not support them. */
   static open(options: CgroupsOptions): RunCgroups | string {
     const { own, named, tag, files = systemFiles, isTrial = false } = options;
-    if (named === undefined && own === undefined) return NO_V2;
-    const base = named ?? delegatedOf(own ?? "");
+    if (own === undefined) return NO_V2;
+    const base = named ?? delegatedOf(own);
     if (named === undefined && files.read(join(base, "cgroup.type")) === undefined) return IN_ROOT;
     const directory = join(base, `busbar-${tag}`);
     try {
@@ -113,9 +116,9 @@ export class RunCgroups {
     return join(this.directory, key);
   }
 
-  /** Groups of runs that exist, of earlier lives too. */
+  /** Existing groups of runs, including those of earlier processes. */
   keys(): readonly string[] {
-    return this.#files.list(this.directory);
+    return this.#files.list(this.directory).filter((name) => !name.startsWith(CONTAINER_START));
   }
 
   /** Makes the group of a run, with its limits. Throws the system's error. */
@@ -123,14 +126,14 @@ export class RunCgroups {
     this.#files.make(path);
     for (const [file, text] of writes) {
       const to = join(path, file);
-      // A kernel without swap has no such file, and nothing to limit.
+      // A kernel without swap has no such file, and no swap to limit.
       if (file === "memory.swap.max" && !this.#files.has(to)) continue;
       this.#files.write(to, text);
     }
   }
 }
 
-/** Functions of one group, by its path: also of one that an earlier agent made elsewhere. */
+/** Functions on one group, by its path; an earlier agent may have made it elsewhere. */
 export class RunGroup {
   readonly path: string;
   readonly #files: CgroupFiles;
@@ -182,7 +185,7 @@ const delegatedOf = (own: string): string => (basename(own) === AGENT_GROUP ? di
 const isListed = (files: CgroupFiles, path: string, controller: Controller): boolean =>
   (files.read(path) ?? "").split(/\s+/).includes(controller);
 
-/** Why the groups below `group` cannot have limits of a controller, as far as it can be seen. */
+/** Why the groups below `group` cannot have limits of a controller, as far as that is visible. */
 function obstacleTo(files: CgroupFiles, group: string, controller: Controller): string | undefined {
   if (isListed(files, join(group, "cgroup.subtree_control"), controller)) return undefined;
   if (!isListed(files, join(group, "cgroup.controllers"), controller)) {
@@ -195,18 +198,20 @@ function obstacleTo(files: CgroupFiles, group: string, controller: Controller): 
     : `${group} is shared with other processes (${others.slice(0, 3).join(", ")})`;
 }
 
-/** Lets the groups below `group` have limits of a controller; returns why it cannot. */
+/** Allows the groups below `group` to have limits of a controller; returns the reason when it cannot. */
 function enable(files: CgroupFiles, group: string, controller: Controller): string | undefined {
   const file = join(group, "cgroup.subtree_control");
   const obstacle = obstacleTo(files, group, controller);
   if (obstacle !== undefined || isListed(files, file, controller)) return obstacle;
   try {
-    try {
-      files.write(file, `+${controller}`);
-    } catch (error) {
-      if (codeOf(error) !== "EBUSY") throw error;
-      moveAside(files, group);
-      files.write(file, `+${controller}`);
+    for (let tries = 1; ; tries++) {
+      try {
+        files.write(file, `+${controller}`);
+        break;
+      } catch (error) {
+        if (codeOf(error) !== "EBUSY" || tries === MOVES_MAX) throw error;
+        moveAside(files, group); // again when a program was started meanwhile
+      }
     }
   } catch (error) {
     return `the ${controller} controller of ${group} cannot be enabled (${codeOf(error)})`;
@@ -214,17 +219,36 @@ function enable(files: CgroupFiles, group: string, controller: Controller): stri
   return undefined;
 }
 
-/** Processes other than this one and the one that started it. */
+/** Processes that are neither this one, nor the one that started it, nor started by this one. */
 function strangersIn(files: CgroupFiles, group: string): readonly number[] {
-  const own = new Set([process.pid, process.ppid]);
-  return new RunGroup(group, files).pids.filter((pid) => !own.has(pid));
+  return new RunGroup(group, files).pids.filter((pid) => !isOwn(files, pid));
 }
 
-/** Moves the processes of a group, which are the agent's, into a group of their own. */
+/** Whether the process belongs to this agent, which probes the machine with programs while it starts. An ended process counts as its own. */
+function isOwn(files: CgroupFiles, pid: number): boolean {
+  for (let at: number | undefined = pid; at !== undefined && at > 1; at = parentOf(files, at)) {
+    if (at === process.pid || at === process.ppid) return true;
+    if (!files.has(`/proc/${at}`)) return true;
+  }
+  return false;
+}
+
+/** The name of a program may hold anything; what follows its last bracket is the state, then the parent. */
+function parentOf(files: CgroupFiles, pid: number): number | undefined {
+  const stat = files.read(`/proc/${pid}/stat`) ?? "";
+  const [, , parent] = stat.slice(stat.lastIndexOf(")")).split(" ");
+  return parent === undefined ? undefined : Number(parent);
+}
+
+/** Moves the processes of a group, which are the agent's, into their own group. */
 function moveAside(files: CgroupFiles, group: string): void {
   const aside = join(group, AGENT_GROUP);
   files.make(aside);
   for (const pid of new RunGroup(group, files).pids) {
-    files.write(join(aside, "cgroup.procs"), String(pid));
+    try {
+      files.write(join(aside, "cgroup.procs"), String(pid));
+    } catch (error) {
+      if (codeOf(error) !== "ESRCH") throw error; // it has ended
+    }
   }
 }

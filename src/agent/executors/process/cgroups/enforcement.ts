@@ -6,10 +6,10 @@ import type { Launch } from "../launchers/starter.ts";
 /** The limits that the operator wants enforced: all that this machine supports (memory, cpu by weight), or exactly these. */
 export type Enforce = "available" | readonly Enforceable[];
 
-/** By control groups; or memory of each process, which needs none. */
+/** By control groups; or memory per process, which needs none. */
 type Enforceable = Controller | "process-memory";
 
-/** What holds for every run of this agent. */
+/** The limits for every run of this agent. */
 export interface Enforcement {
   /** undefined: runs have no control groups. */
   readonly cgroups: RunCgroups | undefined;
@@ -19,7 +19,7 @@ export interface Enforcement {
   readonly cpu:
     | { readonly kind: "weight" | "quota" }
     | { readonly kind: "none"; readonly why: string };
-  /** RLIMIT_DATA of each process is what its run asked for. */
+  /** RLIMIT_DATA of each process is the requested memory of its run. */
   readonly isProcessMemoryLimited: boolean;
 }
 
@@ -33,8 +33,8 @@ export const NOTHING_ENFORCED: Enforcement = {
 };
 
 /**
- * `opened` is a text where there are no control groups: why. Throws `invalid_argument` when the
- * operator named a limit that cannot be enforced.
+ * `opened` is a text where control groups are unavailable: the reason. Throws `invalid_argument` when the operator named a limit that
+ * cannot be enforced.
  */
 export function decideEnforcement(wanted: Enforce, opened: RunCgroups | string): Enforcement {
   const cgroups = typeof opened === "string" ? undefined : opened;
@@ -74,7 +74,7 @@ const cannot = (controller: Controller, why: string): AppError =>
 export type GroupWrite = readonly [file: string, text: string];
 
 const CPU_PERIOD_US = 100_000;
-const CPU_QUOTA_US_MIN = 1_000; // the kernel takes no less
+const CPU_QUOTA_US_MIN = 1_000; // the kernel's minimum
 
 /** The limits of one run, from its request in base units: thousandths of a cpu, bytes. */
 export function groupWritesOf(
@@ -84,7 +84,7 @@ export function groupWritesOf(
   const writes: GroupWrite[] = [];
   const { memory: bytes = 0, cpu: millis = 0 } = needs;
   if (memory.kind === "limit" && bytes > 0) {
-    // The group is killed as one: a task that lost a part of itself has failed.
+    // The kernel kills the group as a whole: a task that lost one of its processes has failed.
     writes.push(["memory.max", String(bytes)], ["memory.oom.group", "1"]);
     writes.push(["memory.swap.max", "0"]);
   }

@@ -25,7 +25,7 @@ export interface GroupPlan {
 /** The control groups of an agent's runs: made before a run begins, emptied and removed when it has ended. */
 export class RunGroups {
   readonly #options: RunGroupsOptions;
-  readonly #leaving = new Map<string, number>(); // path => how often its processes were killed
+  readonly #leaving = new Map<string, number>(); // path => number of kills
   #cancel: (() => void) | undefined;
 
   constructor(options: RunGroupsOptions) {
@@ -43,7 +43,7 @@ export class RunGroups {
     return { terms, writes: groupWritesOf(enforcement, needs) };
   }
 
-  /** Makes the group of a launch, if it has one. Returns why it cannot be made. */
+  /** Makes the group of a launch, if it has one. Returns the error if that fails. */
   create({ group }: Launch): string | undefined {
     if (group === undefined) return undefined;
     this.#leaving.delete(group.path);
@@ -55,7 +55,7 @@ export class RunGroups {
     }
   }
 
-  /** KILL means more where the kernel sent it at the run's memory limit. */
+  /** A KILL that the kernel sent at the run's memory limit is an out-of-memory end. */
   judge(end: RunEnd, group: GroupTerms | undefined): RunEnd {
     if (group?.memoryBytes === undefined) return end;
     if (end.kind !== "signalled" || end.signal !== "SIGKILL") return end;
@@ -72,14 +72,14 @@ export class RunGroups {
     this.#at(path).kill();
   }
 
-  /** The run has ended: whatever is left of it is killed, and the group removed. */
+  /** The run has ended: kills all remaining processes, and removes the group. */
   ended(path: string): void {
     if (this.#at(path).remove()) return;
     this.#leaving.set(path, 0);
     this.#empty();
   }
 
-  /** Groups of runs that ended while no agent was there. */
+  /** Groups of runs that ended while no agent was running. */
   recover(activeKeys: ReadonlySet<string>): void {
     const { cgroups } = this.#options.enforcement;
     for (const key of cgroups?.keys() ?? []) {
@@ -87,7 +87,7 @@ export class RunGroups {
     }
   }
 
-  /** The group of a run that is otherwise unknown. */
+  /** The group of an unknown run. */
   find(key: string): GroupTerms | undefined {
     const { cgroups } = this.#options.enforcement;
     return cgroups?.keys().includes(key) === true ? { path: cgroups.pathOf(key) } : undefined;
@@ -113,7 +113,7 @@ export class RunGroups {
         const { pids } = group;
         this.#options.logger.warn(
           { group: path, pids },
-          "processes of an ended run cannot be ended",
+          "processes of an ended run cannot be killed",
         );
       }
     }

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../../../lib/files/package-root.ts";
 
-/** Where `npm run build` puts the native launcher for the machine it runs on. */
+/** The path where `npm run build` writes the native launcher for its machine. */
 export const launcherPath = (root: string, arch: string = process.arch): string =>
   join(root, "dist", "native", `launcher-linux-${arch}`);
 
-/** The same of the program that gives a run its client's input or terminal. */
+/** The same for the program that connects a client's input or terminal to a run. */
 export const attachPath = (root: string, arch: string = process.arch): string =>
   join(root, "dist", "native", `attach-linux-${arch}`);
 

@@ -5,9 +5,9 @@ import type { Launch } from "./starter.ts";
 const HEAD_BYTES = 8;
 
 /**
- * What a lane needs for one command, each part ended by a NUL. No quoting: the kernel allows every
- * byte but NUL in an argument, a variable or a path, so what arrives is what was sent. The script
- * comes last and may hold anything, NUL bytes too. Throws when another part contains one.
+ * The data that a lane needs for one command, each part terminated by a NUL. No quoting: the kernel allows every byte except NUL in an
+ * argument, a variable or a path, so all bytes arrive unchanged. The script comes last and may contain anything, NUL bytes too. Throws when
+ * another part contains one.
  */
 export function encodeLaunch({ key, argv, env, cwd, script, group }: Launch): string {
   const parts = [key, cwd ?? "", group?.path ?? "", "", String(argv.length)];
@@ -18,14 +18,13 @@ export function encodeLaunch({ key, argv, env, cwd, script, group }: Launch): st
   for (const part of parts) {
     if (part.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
   }
-  // A mark before the script tells an empty one from none.
+  // A mark before the script distinguishes an empty script from none.
   return `${parts.join("\0")}\0${script === undefined ? "" : `+${script}`}`;
 }
 
 /**
- * The same for a native launcher, with its length in front: the slot whose files the run uses comes
- * second, limits of setrlimit(2) after the arguments. A script is the last argument of its launch, and
- * lies in the slot, below the launcher's directory.
+ * The same for a native launcher, preceded by its length: the slot whose files the run uses comes second, limits of setrlimit(2) after the
+ * arguments. A script is the last argument of its launch, and is in the slot, below the launcher's directory.
  */
 export function encodeNativeLaunch(launch: Launch, slot: string, directory: string): Buffer {
   const { key, env, cwd, script, group, limits = [] } = launch;
@@ -51,7 +50,7 @@ export function encodeNativeLaunch(launch: Launch, slot: string, directory: stri
   return bytes;
 }
 
-/** The lane it is for and the length, then the text; an empty one asks the lane to end. */
+/** The number of the lane and the length, then the text; an empty text asks the lane to end. */
 export function encodeFrame(lane: number, text: string): Buffer {
   const length = Buffer.byteLength(text);
   const bytes = Buffer.allocUnsafe(HEAD_BYTES + length);
@@ -61,7 +60,7 @@ export function encodeFrame(lane: number, text: string): Buffer {
   return bytes;
 }
 
-/** The environment every command begins with: the first thing a launcher reads. */
+/** The base environment of every command: the first frame that a launcher reads. */
 export function encodeEnvironment(env: Readonly<Record<string, string>>): Buffer {
   const parts = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const bytes = Buffer.from(parts.join("\0"));
@@ -70,7 +69,7 @@ export function encodeEnvironment(env: Readonly<Record<string, string>>): Buffer
   return Buffer.concat([head, bytes]);
 }
 
-/** What a lane or its launcher says, one line each. */
+/** The reports of a lane or its launcher, one line each. */
 export type LauncherLine =
   | { readonly kind: "ready" }
   | { readonly kind: "gone"; readonly lane: number } // the lane died
@@ -82,14 +81,14 @@ export type LauncherLine =
       readonly lane: number;
       readonly key: string;
       readonly outputBytes: readonly [stdout: number, stderr: number];
-      /** Nothing is left in the directory but empty files: it can serve another run. */
+      /** The directory contains only empty files: it can serve another run. */
       readonly isClean: boolean;
       /** As in the state file: see parseUsage and parseOutcomeLine. */
       readonly used: string;
       readonly outcome: string;
     };
 
-/** undefined: not a line of a launcher. */
+/** undefined: the line is not from a launcher. */
 export function parseLauncherLine(line: string): LauncherLine | undefined {
   if (line === "ready") return { kind: "ready" };
   const [first = "", key = "", kind, ...rest] = line.split(" ");

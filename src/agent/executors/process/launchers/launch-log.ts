@@ -17,7 +17,7 @@ import type { CommandOutcome } from "../../../runs/command-outcome.ts";
 import type { RecordLine } from "./launch-record.ts";
 import { parseRecordLine } from "./launch-record.ts";
 
-/** One run in the record of a launcher. Its files lie in the slot. */
+/** One run in the record of a launcher. Its files are in the slot. */
 export interface LoggedRun {
   readonly key: string;
   readonly slot: string;
@@ -27,7 +27,7 @@ export interface LoggedRun {
   endedAtMs: number | undefined;
   usage: Usage | undefined;
   isStopMarked: boolean;
-  /** False: it ended and left nothing, and the slot is no longer its own. */
+  /** False: it ended without leftovers, and the slot no longer belongs to it. */
   hasFiles: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface LoggedRun {
  * The directory of one launcher, which may belong to an earlier agent:
  *
  *   record     what the launcher did (see launcher.c)
- *   open       as long as this is here, the launcher may begin commands
+ *   open       while this exists, the launcher may begin commands
  *   <slot>/    of one run at a time: stdout, stderr, work/, script, stopping
  */
 export class LaunchLog {
@@ -47,7 +47,7 @@ export class LaunchLog {
   #rest = "";
   #inode: number | undefined = undefined;
 
-  /** Of an earlier process: the agent adopts its runs as the record names them. */
+  /** A launcher of an earlier process: the agent adopts the runs that its record names. */
   readonly isEarlier: boolean;
 
   constructor(directory: string, isEarlier: boolean) {
@@ -78,7 +78,7 @@ export class LaunchLog {
     this.runs.set(key, makeRun(key, slot));
   }
 
-  /** From here on the launcher begins nothing; a later `read` knows everything that has begun. */
+  /** After this the launcher begins no more commands; a later `read` knows all that have begun. */
   close(): void {
     rmSync(join(this.directory, "open"), { force: true });
   }
@@ -89,7 +89,7 @@ export class LaunchLog {
     try {
       file = openSync(join(this.directory, "record"), "r");
     } catch {
-      return; // it never came up
+      return; // it never started
     }
     try {
       const bytes = Buffer.alloc(Math.max(0, fstatSync(file).size - this.#offset));
@@ -143,7 +143,7 @@ export class LaunchLog {
     writeFileSync(join(this.directoryOf(run), "stopping"), "");
   }
 
-  /** Those who wait for the commands: either is enough. */
+  /** The processes that wait for the commands: either suffices. */
   get wrappers(): readonly ProcessIdentity[] {
     return [this.#launcher, this.#keeper].filter((one) => one !== undefined);
   }

@@ -9,7 +9,7 @@ import { LaunchLog } from "./launch-log.ts";
 import { childrenOf } from "../survivors.ts";
 import type { StateFile } from "../state-file.ts";
 
-let made = 0; // launchers, by this process
+let made = 0; // number of launchers of this process
 
 interface Entry {
   readonly log: LaunchLog;
@@ -17,22 +17,22 @@ interface Entry {
 }
 
 /**
- * The records of all native launchers of one agent, those of its earlier lives included. A new agent
- * reads one file per launcher to know what became of every run.
+ * The records of all native launchers of one agent, including those of its earlier processes. A new agent reads one file per launcher to
+ * know the outcome of every run.
  */
 export class LaunchLogs {
   readonly #directory: string;
   readonly #remover: Remover;
   readonly #entries = new Map<string, Entry>();
-  readonly #logs = new Set<LaunchLog>(); // all whose directories are there
-  readonly #unheard = new Set<LaunchLog>(); // no pipe leads from them to this agent
+  readonly #logs = new Set<LaunchLog>(); // all whose directories exist
+  readonly #unheard = new Set<LaunchLog>(); // those without a pipe to this agent
 
   constructor(directory: string, remover: Remover) {
     this.#directory = directory;
     this.#remover = remover;
   }
 
-  /** Reads the records of earlier lives. */
+  /** Reads the records of earlier processes. */
   recover(): void {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(this.#directory)) {
@@ -44,8 +44,8 @@ export class LaunchLogs {
   }
 
   /**
-   * Keeps launchers of earlier lives from beginning anything more, then waits, with a bound, until
-   * each process that is on its way to its command has begun it or given up.
+   * Prevents launchers of earlier processes from beginning more commands, then waits, with a bound, until each process that is on its way
+   * to its command has begun it or given up.
    */
   async closeEarlier(clock: Clock): Promise<void> {
     for (const log of this.#unheard) log.close();
@@ -54,7 +54,7 @@ export class LaunchLogs {
       this.refresh();
       const isSettled = ![...this.#entries.values()].some(({ run }) => isOnTheWay(run));
       if (isSettled || clock.nowMs() >= untilMs) {
-        this.refresh(); // one that gave up since the first look has said so by now
+        this.refresh(); // a launcher that gave up since the first look has recorded it by now
         return;
       }
       await new Promise<void>((resolve) => void clock.after(limits.processPollMs / 10, resolve));
@@ -66,7 +66,7 @@ export class LaunchLogs {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
   }
 
-  /** For a new launcher. No name is used twice: an old launcher may be slow to come up. */
+  /** For a new launcher. Names are unique over time: an old launcher may start late. */
   create(): LaunchLog {
     let directory: string;
     do {
@@ -78,7 +78,7 @@ export class LaunchLogs {
     return log;
   }
 
-  /** Processes that keepers inherited from commands; undefined: the kernel does not say. */
+  /** Processes that keepers inherited from commands; undefined: the kernel does not list them. */
   orphans(): readonly number[] | undefined {
     const pids: number[] = [];
     for (const { wrappers } of this.#logs) {
@@ -96,7 +96,7 @@ export class LaunchLogs {
     this.#entries.set(key, { log, run: log.runs.get(key)! });
   }
 
-  /** The pipe from this launcher has ended: from here on its record is read. */
+  /** The pipe from this launcher has ended: from now on the agent reads its record. */
   unhear(log: LaunchLog): void {
     log.read();
     if (log.runs.size > 0) this.#unheard.add(log);
@@ -110,7 +110,7 @@ export class LaunchLogs {
       if (!log.isEarlier) continue;
       for (const [key, run] of log.runs) {
         const known = this.#entries.get(key);
-        // A launch that one launcher was prevented from beginning went to another.
+        // A launch that one launcher could no longer begin went to another.
         if (known === undefined || !hasBegun(known.run)) this.#entries.set(key, { log, run });
       }
     }
@@ -120,7 +120,7 @@ export class LaunchLogs {
     return this.#entries.has(key);
   }
 
-  /** Whether its process has come as far as its command, or has given up. */
+  /** Whether its process has reached its command, or has given up. */
   isBegun(key: string): boolean {
     const entry = this.#entries.get(key);
     return entry !== undefined && !isOnTheWay(entry.run);
@@ -130,7 +130,7 @@ export class LaunchLogs {
     return this.#entries.keys();
   }
 
-  /** undefined: not a run of a native launcher, or nothing is left of it. */
+  /** undefined: not a run of a native launcher, or a run without files. */
   directoryOf(key: string): string | undefined {
     const entry = this.#entries.get(key);
     return entry?.run.hasFiles === true ? entry.log.directoryOf(entry.run) : undefined;
@@ -159,7 +159,7 @@ export class LaunchLogs {
     return this.#entries.get(key)?.run.isStopMarked ?? false;
   }
 
-  /** Moves the files of an ended run, if it left any, to a directory of its own. */
+  /** Moves the files of an ended run, if any, to its own directory. */
   release(key: string, to: string): void {
     const from = this.directoryOf(key);
     try {
@@ -179,7 +179,7 @@ export class LaunchLogs {
     }
   }
 
-  /** The agent closes: a launcher that has nothing to do leaves nothing. */
+  /** The agent closes: an idle launcher leaves no files. */
   leave(log: LaunchLog): void {
     if (log.runs.size === 0) this.#remove(log);
   }

@@ -28,7 +28,7 @@ export type RecordLine =
       readonly outputBytes: readonly [stdout: number, stderr: number];
       readonly isClean: boolean;
     }
-  | { readonly kind: "drained" } // it starts nothing more
+  | { readonly kind: "drained" } // it starts no more commands
   | { readonly kind: "refused"; readonly key: string; readonly errno: number };
 
 /** undefined: not a line of a launcher, or a damaged one. */

@@ -23,7 +23,7 @@ export interface LaunchPlace {
   readonly tag: string;
   readonly group: GroupPlan | undefined;
   readonly enforcement: Enforcement;
-  /** In which it may say how far it is. */
+  /** The file in which it may report its progress. */
   readonly progressFile: string;
   /** For runs in containers; undefined: this executor has none. */
   readonly containers: RunContainers | undefined;
@@ -64,7 +64,7 @@ export function launchOf(asked: RunRequest, at: LaunchPlace): Launch {
   return { ...common, argv, script: undefined };
 }
 
-/** Its variables, its directory and its limits are those of its containers, not of what starts them. */
+/** Its variables, its directory and its limits apply to its containers, not to the program that starts them. */
 function containedLaunchOf(request: RunRequest, at: LaunchPlace): Launch {
   const { containers, progressFile } = at;
   if (containers === undefined) throw new Error("this agent starts no containers");
@@ -78,7 +78,7 @@ function containedLaunchOf(request: RunRequest, at: LaunchPlace): Launch {
 
 const NOTHING = { kind: "command", argv: ["/bin/sh"] } as const;
 
-/** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
+/** A jobspec runs here as one script, which starts all of its tasks as processes of the run. */
 function hereOf(
   work: RunRequest["work"],
 ): Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }> {

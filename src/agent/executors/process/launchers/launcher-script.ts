@@ -1,9 +1,8 @@
 /**
- * A launcher: one Perl process that starts commands on request, fed by frames on its standard
- * input (see launch-frame.ts), and reports ends as lines on its standard output. A constant; nothing a
- * user wrote is ever part of it. Perl, because it is on every Debian as the shell is (perl-base). A
- * shell cannot call setsid(2), or distinguish every signal from an exit, without starting another
- * program, which doubles the price of a run. docs/design/launcher-pool.md has the numbers.
+ * A launcher: one Perl process that starts commands on request, fed by frames on its standard input (see launch-frame.ts), and reports ends
+ * as lines on its standard output. A constant: it never contains user input. Perl, because it is on every Debian as the shell is
+ * (perl-base). A shell cannot call setsid(2), or distinguish every signal from an exit, without starting another program, which doubles the
+ * price of a run. docs/design/perl-launcher.md has the numbers.
  *
  *   agent --frames--> launcher --frames--> lane --fork, setsid, exec--> command
  *     ^                                     |
@@ -13,10 +12,10 @@
  *   in the state file and then reports to the agent. The agent chooses the lane of each run.
  *   A lane belongs to one run while that runs, so that no single death loses many exit codes.
  * - A run is claimed by renaming a prepared directory to the run's: rename(2) refuses a directory
- *   that holds anything, so of two lanes only one continues. Prepared ones lie in a directory of this
+ *   that holds anything, so of two lanes only one continues. Prepared ones are in a directory of this
  *   launcher's own; once that is moved away, no lane of it can claim anything any more. They are
  *   used again when a run left nothing in them: making an inode is what costs most on a busy ext4.
- * - The state file is overwritten in place, newlines first: a block that is there costs nothing.
+ * - The state file is overwritten in place, newlines first: an allocated block costs nothing.
  * - An output file is used again only when it is empty and a lease shows that no process has it open,
  *   or a daemon of an earlier run could write into the output of a later one.
  * - The command leads a session of its own. Its identity is in the state file before it begins, and the
@@ -24,8 +23,8 @@
  *   command will not begin.
  * - Signals are caught, not ignored: lanes survive a TERM to everything, and the command has them
  *   at their defaults. All descriptors above 2 are closed by exec ($^F).
- * - What a child touches before exec is copied page by page, and what it calls first is looked up
- *   first. So a lane does what it can before the fork, in variables that are there already.
+ * - The kernel copies each page that a child writes to before exec, and the child resolves each function on its first call.
+ *   So a lane does as much as it can before the fork, in existing variables.
  * - When standard input ends, the launcher ends, and each lane when its command has.
  */
 export const LAUNCHER = String.raw`
@@ -320,5 +319,5 @@ while (1) {
 }
 `;
 
-/** Where Perl may be, by preference; it is not looked for on PATH, which is the user's. */
+/** Possible paths of Perl, by preference; PATH is not searched, because it is the user's. */
 export const PERLS = ["/usr/bin/perl", "/usr/local/bin/perl", "/bin/perl"] as const;

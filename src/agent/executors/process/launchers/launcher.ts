@@ -10,7 +10,7 @@ import type { Launch } from "./starter.ts";
 export interface LauncherOptions {
   readonly perl: string;
   readonly runsDirectory: string;
-  /** For directories that lanes prepare; made here, this launcher's alone. */
+  /** For directories that lanes prepare; created here, used by this launcher only. */
   readonly spareDirectory: string;
   readonly env: Readonly<Record<string, string>>;
   onLine(line: string): void;
@@ -18,18 +18,18 @@ export interface LauncherOptions {
   onGone(how: string): void;
 }
 
-/** Resolves symbols once, not again in each fork. Commands do not see this. */
+/** Resolves symbols once, not again in each fork. Commands do not inherit this. */
 const PERL_ENV = { LD_BIND_NOW: "1", PERL_DL_NONLAZY: "1" };
 
 /**
- * One launcher process as the agent sees it: which of its lanes are idle and which spare
- * directories it may use. Frames of one go are written together.
+ * One launcher process as the agent sees it: its idle lanes and the spare directories that it may use. Frames of one turn are written
+ * together.
  */
 export class Launcher {
   readonly spareDirectory: string;
   readonly #runsDirectory: string;
   readonly #child: ChildProcess;
-  readonly #idle: number[] = []; // the last to become idle is the first to be used: it is warm
+  readonly #idle: number[] = []; // the lane that became idle last is used first: it is warm
   readonly #spares: string[] = [];
   #lanes = 0; // ever made
   #busy = 0;
@@ -51,7 +51,7 @@ export class Launcher {
       { cwd: "/", env: PERL_ENV, stdio: ["pipe", "pipe", "ignore"], detached: true },
     );
     const { stdin, stdout } = this.#child;
-    this.#child.unref(); // a launcher does not keep an agent alive that wants to end
+    this.#child.unref(); // a launcher does not keep an ending agent alive
     for (const stream of [stdin, stdout]) {
       (stream as { unref?: () => void } | null)?.unref?.();
       stream?.on("error", () => undefined); // the event "exit" reports its end
@@ -95,21 +95,21 @@ export class Launcher {
     return lane;
   }
 
-  /** The lane has nothing to do; more than a few of those are let go. */
+  /** The lane is idle; more than a few idle lanes are ended. */
   releaseLane(lane: number): void {
     this.#busy -= 1;
     if (this.#idle.length < limits.launcherIdleLanesMax) this.#idle.push(lane);
     else this.#send(lane, "");
   }
 
-  /** The lane died by itself. */
+  /** The lane ended by itself. */
   loseLane(lane: number): void {
     const at = this.#idle.indexOf(lane);
     if (at >= 0) this.#idle.splice(at, 1);
     else this.#busy -= 1;
   }
 
-  /** Moves a clean directory to the spare ones; false when there are enough, or it cannot be. */
+  /** Moves a clean directory to the spare ones; false when there are enough, or when that fails. */
   addSpare(directory: string): boolean {
     if (this.#isGone || this.#spares.length >= limits.launcherSparesMax) return false;
     this.#sparesMade += 1;
@@ -123,14 +123,14 @@ export class Launcher {
     return true;
   }
 
-  /** The directories may have been recreated: the spare ones are missing then. */
+  /** The directories may have been recreated: then the spare ones are missing. */
   renew(): void {
     if (this.#isGone || existsSync(this.spareDirectory)) return;
     this.#spares.length = 0;
     makeSpareDirectory(this.spareDirectory, this.#runsDirectory);
   }
 
-  /** Ends it: its lanes finish their commands, then end too. */
+  /** Ends the launcher: its lanes finish their commands, then end too. */
   close(): void {
     if (this.#isGone) return;
     this.#flush();

@@ -11,7 +11,7 @@ export interface NativeLauncherOptions {
   readonly log: LaunchLog;
   readonly env: Readonly<Record<string, string>>;
   onLines(lines: readonly RecordLine[]): void;
-  /** It says nothing more; called once, never from within the constructor. */
+  /** The launcher sends nothing more; called once, never from within the constructor. */
   onGone(how: string): void;
   /** The keeper has ended, so another death would lose exit codes. */
   onKeeperGone(): void;
@@ -21,8 +21,8 @@ export interface NativeLauncherOptions {
 export class NativeLauncher {
   readonly log: LaunchLog;
   readonly #child: ChildProcess;
-  readonly #spares: string[] = []; // slots that are as good as new
-  #slots = 0; // ever named
+  readonly #spares: string[] = []; // clean slots
+  #slots = 0; // number of slots ever named
   #frames: Buffer[] = [];
   #isGone = false;
   #isClosed = false;
@@ -40,7 +40,7 @@ export class NativeLauncher {
       detached: true,
     });
     const { stdin, stdout } = this.#child;
-    this.#child.unref(); // a launcher does not keep an agent alive that wants to end
+    this.#child.unref(); // a launcher does not keep an ending agent alive
     for (const stream of [stdin, stdout]) {
       (stream as { unref?: () => void } | null)?.unref?.();
       stream?.on("error", () => undefined); // "close" follows
@@ -86,7 +86,7 @@ export class NativeLauncher {
     return this.#spares.length;
   }
 
-  /** Frames of one go are written together. Throws when the launch cannot be put into a frame. */
+  /** Frames of one turn are written together. Throws when the launch does not fit a frame. */
   launch(launch: Launch, slot: string): void {
     const frame = encodeNativeLaunch(launch, slot, this.log.directory);
     if (this.#frames.length === 0) queueMicrotask(() => this.#flush());
@@ -102,7 +102,7 @@ export class NativeLauncher {
     this.#child.stdin?.end();
   }
 
-  /** As `retire`, and the agent no longer reads its reports. */
+  /** Like `retire`, and the agent no longer reads its reports. */
   close(): void {
     this.retire();
     this.#isGone = true;

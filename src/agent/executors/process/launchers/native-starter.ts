@@ -18,7 +18,7 @@ export interface NativeStarterOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes over when launchers do not come up, or lose the same launch again and again. */
+  /** Takes over when launchers do not start, or lose the same launch again and again. */
   readonly fallback: ProcessStarter;
   readonly stallMs?: number | undefined;
 }
@@ -52,9 +52,9 @@ interface Worker {
 export class NativeStarter implements ProcessStarter {
   readonly #options: NativeStarterOptions;
   readonly #queue = new Map<string, Pending>();
-  #workers: Worker[] = []; // that take launches
-  readonly #retired = new Set<Worker>(); // that are only listened to
-  #failures = 0; // launchers in a row that never came up
+  #workers: Worker[] = []; // that accept launches
+  readonly #retired = new Set<Worker>(); // that only report
+  #failures = 0; // launchers in a row that never started
   #isClosed = false;
   #cancelCheck: (() => void) | undefined;
 
@@ -161,7 +161,7 @@ export class NativeStarter implements ProcessStarter {
       while (this.#workers.length < wanted && !this.#isClosed) this.#addWorker();
     } catch (error) {
       // The fallback reports the error of each launch that it cannot start.
-      this.#options.logger.warn({ error: describeChain(error) }, "a launcher could not be made");
+      this.#options.logger.warn({ error: describeChain(error) }, "could not start a launcher");
       this.#failures += 1;
     }
   }
@@ -232,7 +232,7 @@ export class NativeStarter implements ProcessStarter {
     }
     const hasFiles = run?.hasFiles ?? true;
     const isClean = line.isClean && !isStopMarked;
-    // Only now: a stop reads from the log.
+    // Only now, because a stop reads from the log.
     pending.onGone({ kind: "ended", outcome, outputBytes, isClean, hasFiles, endedAtMs, usage });
     if (hasFiles) return;
     this.#options.logs.drop(key);
@@ -252,7 +252,7 @@ export class NativeStarter implements ProcessStarter {
     if (this.#isClosed) return;
     const { launcher, pending } = worker;
     const isExpected = this.#retired.delete(worker) && pending.size === 0;
-    if (!isExpected) this.#options.logger.warn({ how }, "a launcher is gone and will be replaced");
+    if (!isExpected) this.#options.logger.warn({ how }, "a launcher exited and is replaced");
     if (!launcher.isReady) this.#failures += 1;
     this.#workers = this.#workers.filter((other) => other !== worker);
     launcher.log.close();
@@ -260,7 +260,7 @@ export class NativeStarter implements ProcessStarter {
     this.#pump();
   }
 
-  /** Its record says which launches began. */
+  /** Its record shows which launches began. */
   #settleGone(worker: Worker): void {
     const { logs, clock } = this.#options;
     const { log } = worker.launcher;
@@ -272,14 +272,14 @@ export class NativeStarter implements ProcessStarter {
       });
       return;
     }
-    // One that gave up since the first look has said so by now; ends are read from here on.
+    // A launcher that gave up since the first look has recorded it by now; its ends are read from now on.
     logs.unhear(log);
     for (const [key, pending] of worker.pending) {
       const file = logs.read(key);
       const { outcome } = file ?? {};
       const isKept = outcome?.kind === "not-executed" && outcome.why === "stopped";
       if (file === undefined || isKept) this.#handAgain(pending);
-      else pending.onGone({ kind: "gone", how: "its launcher is gone" });
+      else pending.onGone({ kind: "gone", how: "its launcher exited" });
     }
     worker.pending.clear();
     this.#pump();

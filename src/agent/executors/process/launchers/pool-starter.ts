@@ -16,13 +16,13 @@ import { parseOutcomeLine, parseUsage } from "./wrapper.ts";
 export interface PoolStarterOptions {
   readonly perl: string;
   readonly runsDirectory: string;
-  /** Holds what lanes prepare. Whoever moves it away keeps every lane from claiming a run. */
+  /** Holds the directories that lanes prepare. A process that moves it away prevents every lane from claiming a run. */
   readonly spareDirectory: string;
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly remover: Remover;
-  /** Takes over when launchers do not come up, or lose the same launch again and again. */
+  /** Takes over when launchers do not start, or lose the same launch again and again. */
   readonly fallback: ProcessStarter;
   readonly stallMs?: number | undefined;
 }
@@ -139,7 +139,7 @@ export class PoolStarter implements ProcessStarter {
     while (this.#launchers.length < wanted && !this.#isClosed) this.#addLauncher();
   }
 
-  /** The launcher with the most lanes at hand; undefined when each has enough to do. */
+  /** The launcher with the most idle lanes; undefined when each has enough to do. */
   #pick(): Launcher | undefined {
     const ready = this.#launchers.filter(
       ({ unclaimed }) => unclaimed < limits.launchesUnacknowledgedMax,
@@ -192,13 +192,13 @@ export class PoolStarter implements ProcessStarter {
     }
     launcher.releaseLane(line.lane);
     if (!isOurs) return;
-    this.#forget(pending);
+    this.#remove(pending);
     pending.onGone(goneOf(line, pending.launch.directory));
   }
 
   #onLauncherGone(launcher: Launcher, how: string): void {
     if (this.#isClosed) return;
-    this.#options.logger.warn({ how }, "a launcher is gone and will be replaced");
+    this.#options.logger.warn({ how }, "a launcher exited and is replaced");
     if (!launcher.isReady) this.#failures += 1;
     this.#replace(launcher);
   }
@@ -215,7 +215,7 @@ export class PoolStarter implements ProcessStarter {
   /** Its lane has ended, or can claim no more runs. */
   #settle(pending: Pending): void {
     const { launch, onGone, onStarted, attempt } = pending;
-    this.#forget(pending);
+    this.#remove(pending);
     if (pending.isClaimed || existsSync(join(launch.directory, "state"))) {
       onGone({ kind: "gone", how: "lane lost" });
     } else {
@@ -229,7 +229,7 @@ export class PoolStarter implements ProcessStarter {
     pending.launcher.unclaimed -= 1;
   }
 
-  #forget(pending: Pending): void {
+  #remove(pending: Pending): void {
     if (!pending.isClaimed) pending.launcher.unclaimed -= 1;
     this.#pending.delete(pending.launch.key);
   }
@@ -255,7 +255,7 @@ export class PoolStarter implements ProcessStarter {
   }
 }
 
-/** A launch that cannot be put into a frame is the work's fault, one without a launcher is not. */
+/** A launch that does not fit a frame is the work's fault, one without a launcher is not. */
 function goneOfError(error: unknown, directory: string): Gone {
   if (errnoOf(error) === undefined) {
     return { kind: "could-not-start", message: describeChain(error) };

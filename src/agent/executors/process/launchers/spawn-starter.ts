@@ -31,9 +31,9 @@ interface Asked {
 }
 
 /**
- * One shell per run by Node's own spawn: it needs nothing but a shell, and costs this process a fork
- * for each, which blocks it and grows with its memory. So a turn of the event loop has at most one,
- * and few shells are on their way at once; the other launches wait here, where a stop removes them.
+ * One shell per run by Node's own spawn: it needs only a shell, and costs this process a fork for each, which blocks it and grows with its
+ * memory. So a turn of the event loop has at most one fork, and few shells are starting at once; the other launches wait here, where a stop
+ * removes them.
  */
 export class SpawnStarter implements ProcessStarter {
   readonly #shell = SHELLS.find((path) => existsSync(path)) ?? "/bin/sh";
@@ -119,11 +119,11 @@ export class SpawnStarter implements ProcessStarter {
         {
           cwd,
           env: envOf(launch, this.#baseEnv),
-          stdio: ["ignore", "ignore", "ignore", "pipe"], // see WRAPPER: it says when it begins
+          stdio: ["ignore", "ignore", "ignore", "pipe"], // see WRAPPER: it reports its beginning
           detached: true,
         },
       );
-      child.unref(); // a run does not keep an agent alive that wants to end
+      child.unref(); // a run does not keep an ending agent alive
       const word = child.stdio[3] as Socket;
       word.unref();
       word.on("error", () => undefined); // "close" follows
@@ -174,7 +174,7 @@ function argvOf({ env, argv }: Launch): readonly string[] {
   return byEnv.length === 0 ? argv : ["/usr/bin/env", ...byEnv, ...argv];
 }
 
-/** Node throws some of these and emits others. The spawned program is the wrapper's shell, not the work. */
+/** Node throws some of these errors and emits others. The spawned program is the wrapper's shell, not the work. */
 function couldNotStart(error: unknown, cwd: string): Gone {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const message = MESSAGES[code];

@@ -3,22 +3,22 @@ import type { CommandOutcome } from "../../../runs/command-outcome.ts";
 
 import type { GroupWrite } from "../cgroups/enforcement.ts";
 
-/** One command to start, complete. Nothing in it is ever part of a command string. */
+/** One command to start, complete. No field ever becomes part of a command string. */
 export interface Launch {
-  /** Names the run; also the last part of `directory`. */
+  /** The key of the run; also the last part of `directory`. */
   readonly key: string;
   /** The run's directory, made by the starter: for the state file, the output, the script. */
   readonly directory: string;
   readonly argv: readonly string[];
-  /** Added to the environment the starter was made with. */
+  /** Added to the environment of the starter. */
   readonly env: Readonly<Record<string, string>>;
   /** undefined: an empty directory of the run's own, `work` in `directory`. */
   readonly cwd: string | undefined;
   /** Written to `script` in `directory` before the command begins. */
   readonly script: string | undefined;
-  /** The control group that the command begins in, which exists by then; absent: the agent's own. */
+  /** The control group of the command, which exists by then; absent: the agent's own. */
   readonly group?: { readonly path: string; readonly writes: readonly GroupWrite[] };
-  /** `resource` is the number of setrlimit(2). Only native launchers can: others start nothing then. */
+  /** `resource` is the number of setrlimit(2). Only native launchers support it: others then start nothing. */
   readonly limits?:
     | readonly {
         readonly resource: number;
@@ -28,15 +28,15 @@ export interface Launch {
     | undefined;
 }
 
-/** What became of a launch. */
+/** The outcome of a launch. */
 export type Gone =
   | {
-      readonly kind: "ended"; // the wrapper's own words; the state file says the same
+      readonly kind: "ended"; // the wrapper's record; the state file has the same
       readonly outcome: CommandOutcome;
       readonly outputBytes: readonly [stdout: number, stderr: number];
-      /** Nothing of the run is left in its directory: see `recycle`. */
+      /** The run left no files in its directory: see `recycle`. */
       readonly isClean: boolean;
-      /** False: nothing is left at all, and nothing is to be removed. */
+      /** False: no files are left, and nothing must be removed. */
       readonly hasFiles: boolean;
       /** By the wrapper's own clock; undefined: just now. */
       readonly endedAtMs: number | undefined;
@@ -45,12 +45,12 @@ export type Gone =
     }
   | { readonly kind: "gone"; readonly how: string } // the state file holds the outcome
   | { readonly kind: "could-not-start"; readonly message: string }
-  /** For reasons of the machine. */
+  /** A fault of the machine. */
   | { readonly kind: "node-fault"; readonly message: string };
 
 /**
- * Starts commands, each in a session of its own under a wrapper that claims the run, leaves the end
- * in the state file, and outlives this process. Of two wrappers of one run only one continues.
+ * Starts commands, each in a session of its own under a wrapper that claims the run, leaves the end in the state file, and outlives this
+ * process. Of two wrappers of one run only one continues.
  *
  * - `onGone` is called exactly once, never from within `start`; after `close`, never. It is called
  *   with "gone" too when another wrapper had claimed the run.
@@ -60,8 +60,8 @@ export type Gone =
  * - `cancel` removes a launch that no wrapper has yet: true, and `onGone` follows.
  * - `renew`, where there is one, is called when the directories that it uses may have been recreated: later launches use the
  *   new ones.
- * - `recycle` takes the directory of a run that is no longer needed and was clean, to use it for
- *   another; false: it has no use for it, and the directory stays.
+ * - `recycle` accepts the clean directory of a run that is no longer needed, to use it for
+ *   another; false: it does not need it, and the directory stays.
  */
 export interface ProcessStarter {
   start(
@@ -75,10 +75,10 @@ export interface ProcessStarter {
   close(): void;
 }
 
-/** What launchers that cannot set limits make of a launch with some. */
+/** The failure of a launch with limits, for launchers that cannot set them. */
 export const NO_LIMITS_HERE: Gone = {
   kind: "node-fault",
-  message: "only the native launcher can limit processes (--enforce process-memory)",
+  message: "only the native launcher can limit the memory of a process (--enforce process-memory)",
 };
 
 /** A launch that was cancelled before any wrapper had it. */

@@ -14,7 +14,7 @@ const STAT = `42 (a) b\u0020(c) S 1 42 42 0 ${"0 ".repeat(14)}777 0 0`;
 const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;
 
 describe("the state that a wrapper recorded", () => {
-  test("an empty file: taken, by whom is not known yet", () => {
+  test("an empty file: claimed, by an unknown wrapper", () => {
     expect(parseWrapperState("")).toEqual({
       wrapper: undefined,
       session: undefined,
@@ -22,7 +22,7 @@ describe("the state that a wrapper recorded", () => {
     });
     expect(parseWrapperState("42 (sh) S 1 4").wrapper).toBeUndefined();
   });
-  test("who it is, whatever the name of the program", () => {
+  test("the wrapper's identity, whatever the name of the program", () => {
     expect(parseWrapperState(`${STAT}\n`).wrapper).toEqual({ pid: 42, startTicks: "777" });
   });
   const cases = [
@@ -58,7 +58,7 @@ describe("the usage that a wrapper measured", () => {
   }
 });
 
-describe("what launchers say of a command that did not begin", () => {
+describe("the reports of launchers about a command that did not begin", () => {
   const machine = (errno: number) => ({ kind: "machine-fault", errno });
   const work = (why: string) => ({ kind: "not-executed", why });
   const cases = [
@@ -90,7 +90,7 @@ describe("how a run ended", () => {
   const names = { program: "x", vanished: "gone" };
   const stop = (sent: "SIGTERM" | "SIGKILL" | undefined) =>
     ({ cause: "time-limit", killAtMs: 0, sent }) as const;
-  test("a stop outranks whatever the command made of it", () => {
+  test("a stop outranks any end of the command", () => {
     const signalled = { kind: "signalled", signal: "SIGINT" } as const;
     expect(endOf({ kind: "exited", exitCode: 0 }, stop("SIGTERM"), names)).toEqual({
       kind: "time-limit",
@@ -111,7 +111,7 @@ describe("how a run ended", () => {
     expect(end(nowhere)).toMatchObject({ kind: "could-not-start" });
     expect(end(nowhere, { ownDirectory: "/data" })).toEqual({
       kind: "node-fault",
-      message: "the data directory is gone: /data",
+      message: "the data directory is missing: /data",
     });
     expect(end(missing)).toMatchObject({ kind: "could-not-start" });
     expect(end(missing, { ownShell: true })).toEqual({
@@ -122,7 +122,7 @@ describe("how a run ended", () => {
       kind: "time-limit",
     });
   });
-  test("without a stop and without a word it has vanished", () => {
+  test("without a stop and without a record the run has vanished", () => {
     expect(endOf(undefined, undefined, names)).toEqual({ kind: "vanished", message: "gone" });
   });
 });

@@ -9,8 +9,7 @@ import { isMachineFault } from "../../../runs/machine-fault.ts";
 import { parseProcessStat } from "../../../proc.ts";
 
 /**
- * The parent of one command. A constant: the run's directory is its `$0`, the command its `"$@"`,
- * so nothing a user wrote is ever read as shell.
+ * The parent of one command. A constant: the run's directory is its `$0`, the command its `"$@"`, so the shell never parses user input.
  *
  * - `set -C` makes the first redirection an O_EXCL creation: of two wrappers of one run only one
  *   continues. It writes its identity (its line of /proc/self/stat), so that a later agent can tell it
@@ -21,18 +20,18 @@ import { parseProcessStat } from "../../../proc.ts";
  * - The command replaces a subshell by `exec`, which never takes a builtin for a program. Only when
  *   that fails does the subshell reach its EXIT trap: this tells "not found" from a program that
  *   itself exits with 127.
- * - When a child dies by a signal the shell says so on its own stderr, here the state file; for a
- *   child that merely exits with 137 it says nothing. That is how the two are told apart, exactly.
+ * - When a child dies by a signal the shell reports that on its own stderr, here the state file; for a
+ *   child that merely exits with 137 it reports nothing. This distinguishes the two exactly.
  *   dash and bash keep silent for INT and PIPE: those read as exits with 130 and 141.
- * - `times` says what the shell and then what its children used; it knows nothing of memory.
- * - The exit code is durable before what the command left behind in its group is killed, this
- *   shell included. While the run is being stopped the agent does that: those left get their
+ * - `times` prints the CPU time of the shell and then of its children; it does not measure memory.
+ * - The exit code is written before the remaining processes of the group are killed, this
+ *   shell included. While the run is being stopped the agent kills them: they get their
  *   grace period too.
- * - When it has the claim and is about to begin the command, it says so on descriptor 3; that the
- *   agent is gone by then must not end it.
+ * - When it has the claim and is about to begin the command, it writes to descriptor 3; an agent
+ *   that has ended by then must not end it.
  * - The first argument is the control group that the command enters; empty: none. This shell stays
  *   outside, or it would be killed with the command and leave no exit code.
- * - No variable survives into the command, or one of the same name would be lost.
+ * - No variable survives into the command, or the job's variable of the same name would be lost.
  */
 export const WRAPPER = `
 set -C
@@ -59,14 +58,14 @@ printf 'end\\n' >&9
 
 /** The record of a wrapper, shell or lane, so far. */
 export interface WrapperState {
-  /** undefined: it took the run and has not yet said who it is. */
+  /** undefined: it claimed the run and has not recorded its identity yet. */
   readonly wrapper: ProcessIdentity | undefined;
   /**
-   * Who leads the session of the command and whatever it starts: the shell itself, or under a lane
-   * the command. undefined: nothing has begun; once a stop is written, nothing will.
+   * The leader of the session of the command and its children: the shell itself, or under a lane the command. undefined: nothing has begun;
+   * once a stop is written, nothing will.
    */
   readonly session: ProcessIdentity | undefined;
-  /** undefined: the command has not ended, or the wrapper died before it could say. */
+  /** undefined: the command has not ended, or the wrapper died before it could record that. */
   readonly outcome: CommandOutcome | undefined;
   /** undefined: the command has not ended, or the wrapper could not measure it. */
   readonly usage?: Usage | undefined;
@@ -74,7 +73,7 @@ export interface WrapperState {
 
 export function parseWrapperState(text: string): WrapperState {
   const lines = text.split("\n");
-  lines.pop(); // what follows the last newline: nothing, or a line still being written
+  lines.pop(); // the text after the last newline: empty, or an incomplete line
   const written = lines.filter((line) => line !== ""); // lanes overwrite newlines
   const said = written.filter((line) => !isUsage(line));
   const isLane = said[0]?.startsWith(LANE) === true;
@@ -90,7 +89,7 @@ export function parseWrapperState(text: string): WrapperState {
 }
 
 const USED = "used ";
-/** What `times` prints of children in every shell, with two or more digits: "0m0.01s 1m02.340s". */
+/** The output of `times` for children in every shell, with two or more digits: "0m0.01s 1m02.340s". */
 const TIMES = /^(\d+)m(\d+\.\d+)s (\d+)m(\d+\.\d+)s$/;
 
 const isUsage = (line: string): boolean => line.startsWith(USED) || TIMES.test(line);
@@ -106,7 +105,7 @@ function usageIn(line: string): Usage | undefined {
   return { cpuUs: Math.round(seconds * 1e6) };
 }
 
-/** The usage that a lane measured: CPU and wall time in us, memory in KiB, major faults. "-": nothing. */
+/** The usage that a lane measured: CPU and wall time in us, memory in KiB, major faults. "-": unknown. */
 export function parseUsage(text: string): Usage | undefined {
   if (!/^\d+,\d+,\d+,\d+$/.test(text)) return undefined;
   const [cpuUs, wallUs, maxRssKib, majorFaults] = text.split(",").map(Number);
@@ -147,7 +146,7 @@ const OUTSIDE_GROUP = { kind: "machine-fault", at: "control group" } as const;
 /** No directory, no process, no control group, or no program. */
 const FAILURES = ["nowhere", "unforked", "ungrouped", "unstarted"];
 
-/** A lane's last word on a command: "exit 3", "signal 9", or what failed with which errno. */
+/** A lane's final report on a command: "exit 3", "signal 9", or the failed step with its errno. */
 export function parseOutcomeLine(line: string): CommandOutcome | undefined {
   const [, what, digits] = /^(\w+) (\d+)$/.exec(line) ?? [];
   const number = Number(digits);

@@ -7,9 +7,8 @@ import { systemFiles } from "../cgroups/cgroup-files.ts";
 const EMPTY = "populated 0\nfrozen 0\n";
 
 /**
- * Control groups of plain files in a directory, for machines that have none: `make` puts into each
- * group the files that the kernel would, and launchers find them there. It notes what is written;
- * processes never leave, as files know nothing of them.
+ * Control groups of plain files in a directory, for machines without them: `make` puts the kernel's files into each group, and launchers
+ * find them there. It records all writes; processes never leave, as plain files do not track them.
  */
 export class FakeCgroupFiles implements CgroupFiles {
   readonly root: string;

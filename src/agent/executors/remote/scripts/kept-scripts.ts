@@ -1,11 +1,10 @@
-// The files of runs whose ends are known: see run-scripts.ts.
+// The files of runs whose ends are recorded: see run-scripts.ts.
 import { LIBRARY } from "./run-scripts.ts";
 
 /**
- * Notes that the ends of runs are known; only their output stays. Ends their leftover processes, which it
- * finds by their environment, also outside of the session of the run. For a run that is being stopped, or
- * over its time, another process does that. $0: their directory. $1: the mark of processes of runs. Then
- * the runs, each with the directory to remove with it ("17.3.1 work.5fc1.12"), or "-".
+ * Records that the ends of runs are known; only their output stays. Ends their leftover processes, which it finds by their environment,
+ * also outside of the session of the run. For a run that is being stopped, or over its time, another process does that. $0: their
+ * directory. $1: the mark of processes of runs. Then the runs, each with the directory to remove with it ("17.3.1 work.5fc1.12"), or "-".
  */
 export const FORGET = `${LIBRARY}
 cd -- "$0" || exit 1
@@ -36,7 +35,7 @@ done | xargs rm -rf --
 printf 'all\\n'
 `;
 
-/** Removes runs. $0: where they are. Then which. */
+/** Removes runs. $0: their directory. Then their keys. */
 export const REMOVE = `
 cd -- "$0" || exit 1
 for BUSBAR_ID in "$@"; do
@@ -47,7 +46,7 @@ done | xargs rm -f --
 printf 'all\\n'
 `;
 
-/** Removes directories. $0: where they are. Then which. */
+/** Removes directories. $0: their parent. Then their names. */
 export const REMOVE_DIRECTORIES = `
 cd -- "$0" || exit 1
 rm -rf -- "$@"
@@ -55,8 +54,8 @@ printf 'all\\n'
 `;
 
 /**
- * Prints the runs whose ends are known, oldest first, with age in seconds and bytes of output; and
- * directories to work in that are older than an hour.
+ * Prints the runs whose ends are known, oldest first, with age in seconds and bytes of output; and working directories that are older than
+ * an hour.
  */
 export const LIST_KEPT = `
 cd -- "$0" || exit 1

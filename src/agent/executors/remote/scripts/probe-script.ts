@@ -1,8 +1,8 @@
 import { SHELLS } from "../../../runs/shells.ts";
 
 /**
- * What the machine is, in lines of a word and its value. $0: names the installation that asks; its
- * runs are kept apart from others'. The first place that is ours to write to holds them.
+ * Prints the facts of the machine, in lines of a word and its value. $0: the id of the calling installation; its runs are separate from
+ * those of others. Runs are in the first writable place.
  */
 export const PROBE = `
 printf 'host %s\\n' "$(hostname 2>/dev/null || uname -n)"

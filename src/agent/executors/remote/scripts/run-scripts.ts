@@ -1,27 +1,25 @@
 /**
- * The scripts for a remote machine. Constants: all that differs comes as an argument, so nothing a user
- * wrote is ever read as shell. In one directory of that machine each run has files that begin with
- * its key, and a directory to work in unless it named one:
+ * The scripts for a remote machine. Constants: all variable parts are arguments, so the shell never parses user input. In one directory of
+ * that machine each run has files that begin with its key, and a directory to work in unless it named one:
  *
  *   17.3.1.state, .stdout, .stderr, .script, and marks: .stopping, .overtime, .timely, .known
- *   work.5fc1.12/   it may have served others before, which have left nothing in it
- *   gate.5fc1       as long as it is here, runs that link 5fc1 has sent may begin
- *   shut.5fc1.7     none of its seventh chain begins any more
+ *   work.5fc1.12/   it may have served earlier runs, which left it empty
+ *   gate.5fc1       while it exists, runs that link 5fc1 has sent may begin
+ *   shut.5fc1.7     no run of its seventh chain begins any more
  *
- * `state` records the steps of the run, line by line; its last line is `end`. The process that creates it
- * has the run (`set -C` makes that O_EXCL): a command that is sent twice runs once, and one that is
- * stopped before it was started never begins.
+ * `state` records the steps of the run, line by line; its last line is `end`. The process that creates it has the run (`set -C` makes that
+ * O_EXCL): a command that is sent twice runs once, and one that is stopped before it was started never begins.
  *
  *   terms <sent at, ms> <output limit, bytes> <own directory, or -> <program>
- *   <the wrapper's line of /proc/self/stat>      who it is, so that it is told from a later process
+ *   <the wrapper's line of /proc/self/stat>      its identity, which no later process has
  *   began <uptime, s> <that of its chain>        times by the machine's uptime: clocks may differ
- *   said                                         the shell had a word: a signal ended the command
+ *   said                                         the shell reported that a signal ended the command
  *   unstarted | nowhere | stopped                the command was not executed, and why
  *   ended <uptime, s> <exit code> | vanished <at, ms>
  *   end
  */
 
-/** Prints what is known of a run. Variables have a prefix that is set by Busbar alone. */
+/** Prints the record of a run. Variables have a prefix that only Busbar uses. */
 export const SHOW = `
 busbar_show() {
   { while IFS= read -r BUSBAR_LINE; do
@@ -35,8 +33,8 @@ busbar_show() {
 `;
 
 /**
- * What a run's last line is, who leads its session, whether that lives, and how to end it. A process of
- * a run that has left the session is known by its environment (BUSBAR_MARK, followed by the run's key).
+ * Finds a run's last line, the leader of its session, whether that lives, and ends the session. A process of a run that has left the
+ * session is identified by its environment (BUSBAR_MARK, followed by the run's key).
  */
 export const LIBRARY = `${SHOW}
 busbar_last() {
@@ -96,9 +94,9 @@ busbar_end_session() {
 `;
 
 /**
- * $1: grace, in naps. $2: terms, should it not have begun. $3: what marks processes of runs. Ends when
- * nothing of the run is left, and prints its state. The session is that of a chain, where another run
- * follows one that has ended, but none follows one that was marked as stopping before.
+ * $1: grace, in naps. $2: terms, if it has not begun. $3: the mark of processes of runs. Ends when no process of the run is left, and
+ * prints its state. The session is that of a chain, where another run follows an ended one, but none follows one that was marked as
+ * stopping before.
  */
 export const STOP = `${LIBRARY}
 : >"$0.stopping"
@@ -170,8 +168,8 @@ printf 'all\\n'
 `;
 
 /**
- * Shuts a chain: of its runs those that have begun by now go on, no other begins. $0: their directory.
- * $1: the file that shuts it. Then the keys. Prints those that have begun, as SURVEY does.
+ * Shuts a chain: its runs that have begun by now continue, no other begins. $0: their directory. $1: the file that shuts it. Then the keys.
+ * Prints those that have begun, as SURVEY does.
  */
 export const SHUT = `${LIBRARY}
 busbar_claims() {
@@ -199,16 +197,15 @@ done
 printf 'all\\n'
 `;
 
-/** Gives up a run that was claimed by a wrapper that never said who it is. $1: the time, ms. */
+/** Gives up a run whose wrapper claimed it and never recorded its identity. $1: the time, ms. */
 export const BURY = `${LIBRARY}
 busbar_leader "$0" || printf 'vanished %s\\nend\\n' "$1" >>"$0.state"
 busbar_show "$0"
 `;
 
 /**
- * Prints a part of an output, in base64, behind a line of its size now, whether the run has ended,
- * and the run's terms. $1: stdout or stderr. $2: offset. $3: at most so many bytes. $4: how many naps
- * to wait for more. $5: whether the run is there, or will be.
+ * Prints a part of an output, in base64, after a line with its present size, whether the run has ended, and the run's terms. $1: stdout or
+ * stderr. $2: offset. $3: at most so many bytes. $4: how many naps to wait for more. $5: whether the run is there, or will be.
  */
 export const READ = `${LIBRARY}
 [ "$5" = 1 ] || [ -e "$0.state" ] || exit 0

@@ -147,8 +147,8 @@ printf 'all\\n'
 export const RUN_START = '. "$1"';
 
 /**
- * Keeps a script, closes the gates of earlier links and opens that of this one. $0: in which directory.
- * $1: as which file. $2: the script. $3: this link.
+ * Stores a script, closes the gates of earlier links and opens that of this one. $0: the directory. $1: the file. $2: the script. $3: this
+ * link.
  */
 export const INSTALL = `
 mkdir -p "$0" && cd -- "$0" || exit 1
@@ -160,9 +160,9 @@ done | xargs rm -f --
 `;
 
 /**
- * Ends the run of a chain that is over its time. $0: the directory of all runs. $1: the limit,
- * hundredths of a second. $2: grace, in naps. $3: what marks processes of runs. Then the keys of the
- * chain. Who creates \`timely\` first, this or the shell that waits for the run, says whether it was.
+ * Ends the run of a chain that exceeded its time limit. $0: the directory of all runs. $1: the limit, hundredths of a second. $2: grace, in
+ * naps. $3: the mark of processes of runs. Then the keys of the chain. The first to create \`timely\`, this or the shell that waits for the
+ * run, decides whether the run was in time.
  */
 export const WATCHDOG = `${LIBRARY}
 busbar_hundredths() { BUSBAR_TIME=$((\${1%.*} * 100 + 1\${1#*.} - 100)); }

@@ -8,10 +8,7 @@ import {
 
 const known = new WeakMap<GraphQLSchema, ReadonlyMap<string, number>>();
 
-/**
- * The average lengths of the lists that describe the schema itself: summed over all types, that is their
- * cost.
- */
+/** The average lengths of the lists that describe the schema itself: summed over all types, they are the cost. */
 export function introspectionSizes(schema: GraphQLSchema): ReadonlyMap<string, number> {
   const found = known.get(schema);
   if (found !== undefined) return found;

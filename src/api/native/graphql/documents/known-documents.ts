@@ -4,8 +4,8 @@ import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 
 /**
- * Documents that were checked, the latest of them: clients send the same few again and again. Those that
- * know the hash of one need not send its text (Apollo's automatic persisted queries).
+ * The most recently checked documents: clients send the same few again and again. A client that knows the hash of one need not send its
+ * text (Apollo's automatic persisted queries).
  */
 export class KnownDocuments {
   readonly #read: (text: string) => DocumentNode;
@@ -38,12 +38,12 @@ export class KnownDocuments {
     return document;
   }
 
-  /** The text for a hash; with both given they must fit. */
+  /** The text for a hash; if both are given they must match. */
   textOf(text: string | undefined, sha256: string): string {
     if (text === undefined) {
       const known = this.#texts.get(sha256);
       if (known !== undefined && this.#documents.has(known)) return known;
-      // In the words that clients look for, before they send it again with its text.
+      // The message that clients look for before they send the document again with its text.
       throw new AppError("not_found", "PersistedQueryNotFound");
     }
     if (createHash("sha256").update(text).digest("hex") !== sha256) {

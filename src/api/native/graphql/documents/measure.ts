@@ -25,11 +25,11 @@ import { introspectionSizes } from "./introspection-sizes.ts";
 
 export interface Measured {
   readonly cost: number;
-  /** Of questions about the schema itself, which cost no calls. */
+  /** The cost of introspection, which makes no calls. */
   readonly introspectionCost: number;
   /** By the first node of each field. */
   readonly costs: ReadonlyMap<FieldNode, number>;
-  /** The first root field: of a subscription the only one. */
+  /** The first root field: the only one of a subscription. */
   readonly first: RootField | undefined;
 }
 
@@ -45,8 +45,8 @@ interface Measuring {
 }
 
 /**
- * What an operation costs, before it runs. Walks it as it would be executed: fields of one name together,
- * each fragment wherever it is used. Throws `exhausted` where a limit is passed; the walk itself has one.
+ * The cost of an operation, before it runs. Walks it as it would be executed: fields of one name together, each fragment at each use.
+ * Throws `exhausted` beyond a limit; the walk itself has one.
  */
 export const measure = (schema: GraphQLSchema, of: Measuring): Measured =>
   new Walk(schema, of).run();
@@ -83,7 +83,7 @@ class Walk {
     limit(
       this.#introspectionCost,
       limits.graphqlIntrospectionCostMax,
-      "what is asked about the schema costs",
+      "the introspection part of the request costs",
     );
     return {
       cost,
@@ -130,7 +130,7 @@ class Walk {
     if (notes.isCall === true && this.#of.operation.operation === OperationTypeNode.SUBSCRIPTION) {
       throw new AppError(
         "invalid_argument",
-        `${field.name} is not part of events; ask for it with a query`,
+        `${field.name} is not part of events; read it with a query`,
         { field: "query" },
       );
     }
@@ -159,7 +159,7 @@ class Walk {
     );
   }
 
-  /** How long the lists of a field or of its answer are, as far as its arguments tell. */
+  /** The lengths of the lists of a field or of its answer, as far as its arguments determine them. */
   #told(
     { sizeArgument, oneArgument, size }: FieldNotes,
     [node]: readonly FieldNode[],
@@ -184,7 +184,7 @@ class Walk {
     return declared?.kind === Kind.INT ? Number(declared.value) : undefined;
   }
 
-  /** Fields by the name they have in the answer. Every type here is an object: no conditions differ. */
+  /** Fields by their names in the answer. Every type here is an object: type conditions make no difference. */
   #collect(sets: Sets): ReadonlyMap<string, readonly FieldNode[]> {
     const fields = new Map<string, FieldNode[]>();
     const seen = new Set<string>();
@@ -247,6 +247,6 @@ function limit(cost: number, max: number, what: string): void {
 }
 
 const tooMuch = (why: string): AppError =>
-  new AppError("exhausted", `${why}; ask for less at once, or for smaller pages`, {
+  new AppError("exhausted", `${why}; request less at once, or smaller pages`, {
     field: "query",
   });

@@ -17,15 +17,15 @@ import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 
 /**
- * Whether fields with one name agree is checked while the document is measured, in proportion to its
- * length: the rule of the library compares each with each.
+ * Whether fields with one name agree is checked while the document is measured, in linear time: the rule of the library compares each with
+ * each.
  */
 const RULES = [
   ...specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule),
   ...recommendedRules,
 ];
 
-/** A text as a document that fits the schema. Throws AppError or GraphQLError, in bounded time. */
+/** Parses a text to a document that fits the schema. Throws AppError or GraphQLError, in bounded time. */
 export function readDocument(schema: GraphQLSchema, text: string): DocumentNode {
   if (text.length > limits.graphqlDocumentCharsMax) {
     throw tooMuch(`more than ${limits.graphqlDocumentCharsMax} characters`);
@@ -52,19 +52,19 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** The parser calls itself for each bracket, so these are counted before. */
+/** The parser recurses for each bracket, so brackets are counted first. */
 function checkTokens(source: Source): void {
   const lexer = new Lexer(source);
   let tokens = 0;
   let nesting = 0;
   for (let { kind } = lexer.advance(); kind !== TokenKind.EOF; { kind } = lexer.advance()) {
     if (++tokens > limits.graphqlTokensMax) {
-      throw tooMuch(`more than ${limits.graphqlTokensMax} words and signs`);
+      throw tooMuch(`more than ${limits.graphqlTokensMax} tokens`);
     }
     if (OPENING.has(kind)) nesting++;
     else if (CLOSING.has(kind)) nesting--;
     if (nesting > limits.graphqlNestingMax) {
-      throw tooMuch(`more than ${limits.graphqlNestingMax} brackets inside each other`);
+      throw tooMuch(`more than ${limits.graphqlNestingMax} nested brackets`);
     }
   }
 }
@@ -81,7 +81,7 @@ const CLOSING: ReadonlySet<TokenKind> = new Set([
 ]);
 
 const tooMuch = (what: string): AppError =>
-  new AppError("exhausted", `the document has ${what}; ask for less at once`, { field: "query" });
+  new AppError("exhausted", `the document has ${what}; request less at once`, { field: "query" });
 
 /** The operation that is to run. */
 export function operationOf(
@@ -97,7 +97,7 @@ export function operationOf(
     "invalid_argument",
     operation === undefined
       ? `there is no such operation; the document has ${known || "none"}`
-      : `say which operation is to run: ${known}`,
+      : `name the operation to run in operationName: ${known}`,
     { field: "operationName" },
   );
 }

@@ -1,4 +1,4 @@
-// The page at /graphql. It has no library, and asks nobody but the server that it came from.
+// The page at /graphql. It has no library, and sends requests only to its own server.
 
 const at = (id) => document.getElementById(id);
 const address = "/graphql";
@@ -43,7 +43,7 @@ const EXAMPLES = {
 }`,
 };
 
-/** Where the server has the tree of nexus. */
+/** Examples for a server that has the nexus tree. */
 const TREE_EXAMPLES = {
   "Nexus: one job": `{
   root { Config { JobGroups(Id: "DefaultGroup") { Id Jobs(Id: "job-1") { Id JobId PowerNeeded } } } }
@@ -95,7 +95,7 @@ async function run() {
   }
 }
 
-/** Reads a stream where one is asked for: the server alone knows whether the document is a subscription. */
+/** Reads the response as a stream if it is one: only the server knows whether the document is a subscription. */
 async function ask(body, signal) {
   const isStream = /\bsubscription\b/.test(body.query);
   const response = await fetch(address, {
@@ -136,12 +136,12 @@ function show(text, isFailed) {
   at("result").classList.toggle("failed", isFailed);
 }
 
-/** The newest on top, and not for ever. */
+/** The newest on top, and a bounded number. */
 function append(text, isFailed) {
   show(`${text}\n\n${at("result").textContent}`.slice(0, 200_000), isFailed);
 }
 
-// The schema, as the server tells it.
+// The schema, from the server.
 
 const TYPE = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 const SCHEMA = `{ __schema {
@@ -264,7 +264,7 @@ function search(words) {
   );
 }
 
-// What is typed stays over a reload, in this browser alone.
+// The typed text survives a reload, in this browser only.
 
 for (const id of ["query", "variables"]) {
   const area = at(id);

@@ -8,7 +8,7 @@ import {
   isRequiredArgument,
 } from "graphql";
 
-/** What requests of tests have where something is required, by its name. */
+/** Values of required fields in tests, by name. */
 const VALUES: Readonly<Record<string, string>> = {
   id: '"1"',
   jobId: '"1"',
@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, string>> = {
   values: "{a: 1}",
 };
 
-/** A field with all that is below it, as text: every type is asked for everything, to a depth. */
+/** A field with all its subfields, as text, to a maximum depth. */
 export function askFor(
   field: GraphQLField<unknown, unknown>,
   values: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { OpenStream } from "../../../../client/call.ts";
 import { type BusbarClient, createClient } from "../../../../client/client.ts";
-import type { AttachRequestSchema, AttachResponse } from "../../../../client/messages.ts";
+import type { AttachRequestInit, AttachResponse } from "../../../../client/messages.ts";
 import type { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import { eventually } from "../../../../testing/eventually.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
   await plane.close();
 });
 
-/** A node that takes clients. */
+/** A node that supports clients. */
 async function aNode(name: string): Promise<FakeAgent> {
   const agent = new FakeAgent(plane);
   agent.hello(name, { canAttach: true, parts: { encodings: [] } });
@@ -37,7 +37,7 @@ async function aNode(name: string): Promise<FakeAgent> {
   return agent;
 }
 
-/** A task with a client that runs there. */
+/** A running task with a client on that node. */
 async function aTask(node: string, attach = "stdin"): Promise<string> {
   const spec = { command: ["cat"], placement: { node }, ...(attach === "" ? {} : { attach }) };
   const { jobs } = await client.submitJobs({ jobs: [{ spec }] });
@@ -50,7 +50,7 @@ async function aTask(node: string, attach = "stdin"): Promise<string> {
 class Caller {
   readonly heard: AttachResponse["message"][] = [];
   end: { readonly error: AppError | undefined } | undefined;
-  readonly stream: OpenStream<typeof AttachRequestSchema>;
+  readonly stream: OpenStream<AttachRequestInit>;
 
   constructor(taskId?: string) {
     this.stream = client.attach({
@@ -78,7 +78,7 @@ const toldOf = (agent: FakeAgent) =>
 const say = (agent: FakeAgent, number: number, message: object): void =>
   agent.say({ case: "attachment", value: { number, message: message as never } });
 
-test("a caller's bytes reach the agent of its task, and the agent's the caller", async () => {
+test("a caller's bytes reach the agent of its task, and the agent's reach the caller", async () => {
   const agent = await aNode("w1");
   const id = await aTask("w1");
   const caller = new Caller(id);
@@ -101,7 +101,7 @@ test("a caller's bytes reach the agent of its task, and the agent's the caller",
   expect(caller.heard.map((one) => one.case)).toEqual(["started", "seen", "part"]);
 });
 
-test("a caller that leaves is over for the agent; a lost agent is unavailable to the caller", async () => {
+test("the agent is notified when a caller leaves; a caller whose agent is lost gets unavailable", async () => {
   const agent = await aNode("w1");
   const id = await aTask("w1");
   const first = new Caller(id);
@@ -116,7 +116,7 @@ test("a caller that leaves is over for the agent; a lost agent is unavailable to
   expect((await third.ends()).error).toMatchObject({ code: "unavailable" });
 });
 
-test("what cannot be meant is refused, with the field", async () => {
+test("an invalid request is rejected, with the field", async () => {
   const agent = await aNode("w1");
   const plain = await aTask("w1", "");
   const id = await aTask("w1");
@@ -141,10 +141,10 @@ test("what cannot be meant is refused, with the field", async () => {
   await eventually(() => flooding.heard.length === 1, { what: "started" });
   const data = "x".repeat(limits.attachPartBytesMax);
   for (let at = 0; at <= limits.attachWindowBytes; at += data.length) flooding.part(at, data);
-  expect(await refusalOf(flooding)).toContain("bytes are under way: wait for seen");
+  expect(await refusalOf(flooding)).toContain("bytes are unacknowledged: wait for seen");
 });
 
-test("a server has a bounded number of callers; one that leaves makes room", async () => {
+test("a server has a bounded number of callers; one that leaves frees a place", async () => {
   const perAgent = limits.attachStreamsPerAgentMax;
   const callers: Caller[] = [];
   const names = Array.from({ length: limits.attachStreamsMax / perAgent }, (_, at) => `w${at}`);
@@ -164,7 +164,7 @@ test("a server has a bounded number of callers; one that leaves makes room", asy
   const { error } = await new Caller(id).ends();
   expect(error).toMatchObject({
     code: "exhausted",
-    message: expect.stringContaining("is the most"),
+    message: expect.stringContaining("limit of"),
   });
   callers[0]?.stream.cancel();
   await eventually(
@@ -177,4 +177,26 @@ test("a server has a bounded number of callers; one that leaves makes room", asy
     },
     { what: "room for another" },
   );
+});
+
+test("explain says whether the client of an interactive job is attached, and what the job waits for", async () => {
+  const summary = async (id: string): Promise<string> => (await client.explainJob({ id })).summary;
+  const agent = await aNode("w1");
+  const id = await aTask("w1");
+  const alone = await client.explainJob({ id });
+  expect(alone.summary).toMatch(/no client is attached.* 1m /);
+  expect(alone.hints).toEqual([expect.stringContaining(`busbar cancel ${id}`)]);
+  const caller = new Caller(id);
+  await eventually(() => toldOf(agent).length === 1, { what: "the agent to be asked" });
+  expect(await summary(id)).toContain("its client is attached");
+  caller.stream.cancel();
+  await eventually(async () => (await summary(id)).includes("no client"), {
+    what: "it to be gone",
+  });
+  const spec = { command: ["sh"], attach: "terminal", resources: { cpu: 1e6 }, hangUpMs: 5_000n };
+  const { jobs } = await client.submitJobs({ jobs: [{ spec }], allowUnsatisfiable: true });
+  const pending = jobs[0]?.id ?? expect.fail("it was submitted");
+  expect(await summary(pending)).toMatch(/1 task waits: .*a terminal within 5s of its start/);
+  await client.cancelJob({ id: pending });
+  expect(await summary(pending)).not.toContain("terminal");
 });

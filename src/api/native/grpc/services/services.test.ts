@@ -1,34 +1,13 @@
-import type { Client } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Busbar, State } from "../../../../gen/busbar/v1/busbar_pb.ts";
-import { createGrpcServer, type GrpcServer } from "../../../grpc/server.ts";
-import { call, connect, failure } from "../../../grpc/testing/grpc-client.ts";
-import { silentLogger } from "../../../../testing/silent-logger.ts";
-import { createHttpServer, type HttpServer } from "../../http/http-server.ts";
+import { call, failure } from "../../../grpc/testing/grpc-client.ts";
 import { createFakeOperations } from "../../testing/fake-operations.ts";
 import { aService, anInstance } from "../../testing/fake-services.ts";
-import { type Http, httpClient } from "../../testing/http-client.ts";
-import { busbarService } from "../service.ts";
+import { serveNativeDoors } from "../../testing/native-doors.ts";
 
 const operations = createFakeOperations({});
-let grpc: GrpcServer;
-let client: Client;
-let rest: HttpServer;
-let http: Http;
-
-beforeAll(async () => {
-  const services = [busbarService(operations, silentLogger)];
-  grpc = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
-  client = connect(grpc.address);
-  const options = { operations, logger: silentLogger, version: "1.2.3" };
-  rest = await createHttpServer({ ...options, address: "127.0.0.1:0" });
-  http = httpClient(rest.address);
-});
-afterAll(async () => {
-  client.close();
-  await Promise.all([grpc.close(), rest.close()]);
-});
+const { client, http } = await serveNativeDoors(operations);
 
 const { method } = Busbar;
 const last = () => operations.last();
@@ -90,7 +69,7 @@ test("over gRPC instances are listed, shown, added and removed", async () => {
   expect(last()).toMatchObject({ name: "removeInstances", args: ["web", ["a"], "r"] });
 });
 
-test("REST shows the same, and takes a template as it takes a job", async () => {
+test("REST shows the same, and accepts a template like a job", async () => {
   const body = { template: { command: ["serve"], resources: { memory: "1KiB" } }, replicas: 2 };
   const put = await http.send("PUT", "/v1/services/api", body);
   expect(put).toMatchObject({ status: 200, json: { name: "api", replicas: 2 } });

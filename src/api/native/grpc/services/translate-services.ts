@@ -20,7 +20,7 @@ import { stateOf } from "../../state-names.ts";
 import { toJobSpec } from "../translate-jobs.ts";
 import { fromCondition, fromJobSpec, toOptional } from "../translate.ts";
 
-// Services and their instances, from and to messages of the wire.
+// Converts services and their instances from and to messages of the wire.
 
 export const fromApplyService = (request: wire.ApplyServiceRequest): ServiceInput => ({
   name: request.name,
@@ -34,7 +34,7 @@ export const fromApplyService = (request: wire.ApplyServiceRequest): ServiceInpu
   ...fromCondition(request),
 });
 
-/** In a watch a service comes without what follows from its instances. */
+/** In a watch a service lacks the fields that follow from its instances. */
 export const toService = (view: ServiceRowView & Partial<ServiceView>): wire.Service =>
   message(ServiceSchema, {
     name: view.name,

@@ -1,7 +1,7 @@
-/** Tells which methods a path would take: HTTP wants that said when the wrong one was used. */
+/** Lists the methods of a path: HTTP requires them in the answer to a wrong one. */
 export interface AllowedMethods {
   add(url: string, methods: readonly string[]): void;
-  /** Of the path itself rather than of a pattern that it fits, as /v1/jobs/try does /v1/jobs/:id. */
+  /** For the path itself rather than a pattern that it fits, as /v1/jobs/try fits /v1/jobs/:id. */
   of(path: string): readonly string[];
 }
 

@@ -7,14 +7,14 @@ import type { HttpHost } from "./host.ts";
 import { endUnread } from "../memory.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 
-/** For programs that heed it: limits are reached for moments, and servers start within seconds. */
+/** For programs that honour it: limits are reached for moments, and servers start within seconds. */
 const RETRY_AFTER_SECONDS = 1;
 const outcomes = new WeakMap<object, ErrorCode>();
 
 /** How a request ended, for the counters. */
 export const outcomeOf = (reply: FastifyReply): ErrorCode | "ok" => outcomes.get(reply.raw) ?? "ok";
 
-/** Every refusal is JSON of one shape, whoever refuses. */
+/** Every error is JSON of one shape, whichever part rejects the request. */
 export function answerFailures(app: App, { logger }: HttpHost): void {
   const methods = createAllowedMethods();
   app.addHook("onRoute", (route) => methods.add(route.url, [route.method].flat()));
@@ -31,7 +31,7 @@ export function answerFailures(app: App, { logger }: HttpHost): void {
       : answerNoRoute(request, reply);
   });
   app.setErrorHandler((thrown, request, reply) => {
-    // The framework looks at the body of a request before it says that no route takes it.
+    // The framework checks the body of a request before it reports that no route matches.
     if (request.is404 && !(thrown instanceof AppError)) return answerNoRoute(request, reply);
     const failure = toFailure(thrown, request);
     if (failure.error.code === "internal") {
@@ -50,10 +50,10 @@ const pathOf = ({ url }: FastifyRequest): string => url.split("?", 1)[0] ?? "";
 function noRoute(request: FastifyRequest, path: string, allowed: readonly string[]): HttpFailure {
   const shown = path.slice(0, 200);
   if (allowed.length === 0) {
-    const message = `there is nothing at ${shown}; /docs shows what there is`;
+    const message = `there is nothing at ${shown}; /docs lists all paths`;
     return { error: new AppError("not_found", message), status: 404 };
   }
-  const message = `${shown} does not take ${request.method}, only ${allowed.join(", ")}`;
+  const message = `${shown} does not support ${request.method}, only ${allowed.join(", ")}`;
   return { error: new AppError("invalid_argument", message), status: 405 };
 }
 
@@ -63,7 +63,7 @@ function answer(reply: FastifyReply, { error, status }: HttpFailure): FastifyRep
   return reply.code(status).type("application/json; charset=utf-8").send(toHttpError(error));
 }
 
-/** What goes wrong before there is a route: a URL that cannot be read. */
+/** Errors before there is a route: an invalid URL. */
 export function answerBadUrl(error: FastifyError, _: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode ?? 400;
   const refusal = new AppError("invalid_argument", error.message, { cause: error });

@@ -14,7 +14,7 @@ const NO_REQUEST: Readonly<Record<string, typeof NOT_HTTP>> = {
   },
 };
 
-/** What goes wrong before there is a request: it does not come in time, or is no HTTP at all. */
+/** Errors before there is a request: it does not arrive in time, or is not HTTP at all. */
 export function answerNoRequest(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const { status, message } = NO_REQUEST[error.code ?? ""] ?? NOT_HTTP;

@@ -77,7 +77,7 @@ for (const [host, origin, status] of origins) {
   });
 }
 
-test("a link to here may be followed, but not with a request that changes something", async () => {
+test("a link to this server may be followed, but not with a request that changes something", async () => {
   const address = await serve("127.0.0.1:0");
   const link = { Host: address, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
   expect(await statusOf(address, link, "GET /v1/jobs")).toBe(200);

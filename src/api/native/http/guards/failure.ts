@@ -4,7 +4,7 @@ import { limits } from "../../../../limits.ts";
 import { toHttpStatus } from "../../status.ts";
 import { toInvalid } from "./invalid-request.ts";
 
-/** An error and the status it is answered with, which is not always the one of its code. */
+/** An error and its HTTP status, which is not always that of its code. */
 export interface HttpFailure {
   readonly error: AppError;
   readonly status: number;
@@ -14,11 +14,11 @@ interface Checked {
   readonly body: unknown;
   readonly query: unknown;
   readonly params: unknown;
-  /** How large the body may be, by the route. */
+  /** The size limit of the body, by the route. */
   readonly routeOptions?: { readonly bodyLimit?: number | undefined };
 }
 
-/** Whatever was thrown while a request was served, as what to answer. */
+/** Converts anything thrown while a request was served to an answer. */
 export function toFailure(thrown: unknown, request: Checked): HttpFailure {
   if (thrown instanceof AppError) return { error: thrown, status: toHttpStatus(thrown.code) };
   const known = thrown as Partial<FastifyError>;
@@ -38,7 +38,7 @@ function checkedPart(context: string | undefined, request: Checked): unknown {
   return context === "params" ? request.params : request.body;
 }
 
-/** What the HTTP framework refuses before we see the request. */
+/** Errors of the HTTP framework before we see the request. */
 function toRefusal(
   { code, message = "" }: Partial<FastifyError>,
   cause: unknown,
@@ -50,7 +50,7 @@ function toRefusal(
     return new AppError("exhausted", words, { cause });
   }
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
-    const words = "send JSON, with Content-Type: application/json";
+    const words = "must be application/json";
     return new AppError("invalid_argument", words, { cause, field: "Content-Type" });
   }
   return new AppError("invalid_argument", message, { cause });

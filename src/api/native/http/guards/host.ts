@@ -5,7 +5,7 @@ import type { Identify } from "../../../grpc/identify.ts";
 import type { CallMemory } from "../../../grpc/memory/call-memory.ts";
 import type { Traffic } from "../../../grpc/traffic.ts";
 
-/** What the routes share. */
+/** The context that the routes share. */
 export interface HttpHost {
   readonly operations: OperationsAccess;
   readonly identify: Identify;
@@ -16,7 +16,7 @@ export interface HttpHost {
   readonly streams: OpenStreams;
 }
 
-/** Guards that every stream is notified once when the server stops. */
+/** Ensures that every stream is notified once when the server stops. */
 export class OpenStreams {
   readonly #open = new Set<AbortController>();
   #reason: AppError | undefined;

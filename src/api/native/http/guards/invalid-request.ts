@@ -2,7 +2,7 @@ import type { FastifySchemaValidationError } from "fastify";
 import { type AppError, invalid } from "../../../../lib/errors.ts";
 import { nearest } from "../../../../lib/nearest.ts";
 
-/** What ajv tells about a value that does not fit, with its `verbose` option. */
+/** An error of ajv about a value, with its `verbose` option. */
 export interface SchemaError extends FastifySchemaValidationError {
   readonly data?: unknown;
   readonly parentSchema?: { readonly properties?: Readonly<Record<string, unknown>> };
@@ -10,7 +10,7 @@ export interface SchemaError extends FastifySchemaValidationError {
 
 /** Says which field is wrong, as the caller wrote it, and what would be right. */
 export function toInvalid(errors: readonly SchemaError[], checked: unknown): AppError {
-  // Of a choice between schemas the wrong field is reported first, then that the choice failed.
+  // For a choice between schemas ajv reports the wrong field first, then that the choice failed.
   const [error] = errors;
   if (error === undefined) return invalid("body", "does not fit");
   const path = fieldPath(error.instancePath, checked);
@@ -49,7 +49,7 @@ function notAllowed(path: string, data: unknown, allowed: readonly string[]): Ap
 
 const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
-/** "/jobs/3/env/PATH" to "jobs[3].env.PATH". Only the value tells an index from a name. */
+/** "/jobs/3/env/PATH" to "jobs[3].env.PATH". Only the value distinguishes an index from a name. */
 function fieldPath(pointer: string, checked: unknown): string {
   let path = "";
   let at = checked;

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Jobspec } from "../../../../core/jobspec/model.ts";
+import { isDeeperText, parseShallowJson } from "../../../../lib/bytes/json-size.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { DocumentKind } from "../../../../ports/document-reader.ts";
@@ -8,10 +9,10 @@ import type { Operations } from "../../../../server/operations/operations.ts";
 import type { ReadBody } from "../memory.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 
-/** Where a body holds a graph beside a few words. */
+/** Bodies with a graph beside a few other fields. */
 export const REGISTER_PATH = "/v1/clusters";
 
-/** Where a body is a document by itself. */
+/** Bodies that are a document. */
 export const SUBSYSTEM_PATH = "/v1/clusters/:name/subsystems/:subsystem";
 
 type Readers = Pick<
@@ -35,7 +36,7 @@ const withJobspec: LargeBody = {
   },
 };
 
-/** Which bodies may hold a large document: other threads read it, and take its JSON apart. */
+/** The bodies that may hold a large document: other threads parse it. */
 const LARGE: ReadonlyMap<string, LargeBody> = new Map([
   [
     REGISTER_PATH,
@@ -47,14 +48,14 @@ const LARGE: ReadonlyMap<string, LargeBody> = new Map([
   ["/v1/satisfy", withJobspec],
 ]);
 
-/** Parsed jobspecs of large bodies; the schema still has a text there. */
+/** Parsed jobspecs of large bodies; the schema still sees a text there. */
 const readJobspecs = new WeakMap<object, Jobspec>();
 
 /** The jobspec of a body: its text, or the parsed one. */
 export const jobspecOf = (body: { readonly jobspec?: string }): string | Jobspec | undefined =>
   readJobspecs.get(body) ?? body.jobspec;
 
-/** JSON only, with messages that help, and nothing at all where a body is optional. */
+/** JSON only, with helpful messages; an optional body may be absent. */
 export function acceptJson(app: App, readBody: ReadBody): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
@@ -62,18 +63,19 @@ export function acceptJson(app: App, readBody: ReadBody): void {
     const { operations } = request;
     const large = LARGE.get(request.routeOptions.url ?? "");
     const announced = Number(request.headers["content-length"] ?? 0);
-    // Before it is received: a crowd of callers that are refused must cost little.
+    // Checked before the body is received: rejecting a crowd of callers must cost little.
     if (large !== undefined && announced > limits.graphInlineBytesMax) {
       await operations.roomFor(large.kind, announced);
     }
     const bytes = await readBody(request);
-    // Many clients name the type of a body they do not send.
+    // Many clients name the type of an absent body.
     if (bytes.length === 0) return undefined;
     if (bytes.length > limits.graphInlineBytesMax) {
       if (large !== undefined) return large.read(operations, bytes);
-      await turns.next(0); // long bodies are taken apart one at a time
+      await turns.next(0); // long bodies are parsed one at a time
     }
     const text = bytes.toString();
+    if (isDeeperText(text, limits.jsonDepthMax)) throw notJson(text);
     return new Promise((resolve, reject) => {
       void parse(request, text, (error, value) => {
         if (error === null) resolve(value);
@@ -84,9 +86,9 @@ export function acceptJson(app: App, readBody: ReadBody): void {
 }
 
 /** The framework's parser does not describe the error; JSON.parse does. */
-function notJson(text: string, cause: Error): AppError {
+function notJson(text: string, cause?: Error): AppError {
   try {
-    JSON.parse(text);
+    parseShallowJson(text, limits.jsonDepthMax);
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
     return new AppError("invalid_argument", `the body is not JSON: ${why}`, { cause });

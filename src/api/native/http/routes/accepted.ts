@@ -20,7 +20,7 @@ const Accepted = message(AcceptTasksResponseSchema);
 const ReportBody = requestBody(ReportTasksRequestSchema, "cluster");
 const Reported = message(ReportTasksResponseSchema);
 
-/** Without the parts of the spec that the view also has by themselves. */
+/** Without the parts of the spec that the view also has separately. */
 const publicFields = ({ id, attempt, spec, offeredAtMs }: OfferedTaskView) => ({
   id,
   attempt,
@@ -28,15 +28,15 @@ const publicFields = ({ id, attempt, spec, offeredAtMs }: OfferedTaskView) => ({
   offeredAtMs,
 });
 
-/** How clusters that pull take tasks to run them by themselves, and tell of them. */
-export function handedRoutes(app: App): void {
+/** Routes by which pull clusters accept tasks and report them. */
+export function acceptedRoutes(app: App): void {
   app.get(
     "/v1/clusters/:name/offered",
     {
       schema: {
         tags,
         operationId: "listOfferedTasks",
-        summary: "List tasks that wait for the cluster to take them, oldest first",
+        summary: "List tasks that are offered to a cluster, oldest first",
         params,
         querystring: OfferedQuery,
         response: { 200: Offered, ...failures },
@@ -53,7 +53,8 @@ export function handedRoutes(app: App): void {
       schema: {
         tags,
         operationId: "acceptTasks",
-        summary: "Take tasks for the cluster, which runs them by itself; each has one taker",
+        summary:
+          "Accept tasks for the cluster, which runs them by itself; only one caller gets a task",
         params,
         body: AcceptBody,
         response: { 200: Accepted, ...failures422, ...failures },
@@ -67,7 +68,7 @@ export function handedRoutes(app: App): void {
       schema: {
         tags,
         operationId: "reportTasks",
-        summary: "Tell what became of tasks that the cluster took",
+        summary: "Report the states of tasks that the cluster accepted",
         params,
         body: ReportBody,
         response: { 200: Reported, ...failures422, ...failures },

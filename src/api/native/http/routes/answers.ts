@@ -20,13 +20,12 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
 export const Failure = object(
   {
     error: object({
-      code: oneOf(Object.keys(CODES) as ErrorCode[], "What went wrong, for programs"),
-      message: text("What went wrong, for people"),
+      code: oneOf(Object.keys(CODES) as ErrorCode[], "The error code, for programs"),
+      message: text("The error message, for people"),
       field: optional(text("The input at fault, as it was written")),
       revision: optional(
         Type.Integer({
-          description:
-            "Of a condition that does not hold: the row's own; of a watch: where to resume",
+          description: "Of a failed ifRevision: the present revision; of a watch: where to resume",
         }),
       ),
     }),
@@ -38,17 +37,17 @@ export const Failure = object(
 export const bytesOf = (type: string, description: string, schema: object = { type: "string" }) =>
   Type.Unsafe<unknown>({ description, content: { [type]: { schema } } });
 
-/** Of operations whose requests can mean what cannot be done, though they have the right form. */
+/** For operations whose requests may be valid and still impossible. */
 export const failures422 = {
   422: Type.Unsafe<never>({
     description:
-      "The request fits its schema and cannot be followed: a document in it cannot be read, values " +
-      "contradict each other or name what is not there, or no registered node or cluster can run a job",
+      "The request matches its schema and cannot be executed: a document in it cannot be read, values " +
+      "contradict each other or name something that does not exist, or no registered node or cluster can run a job",
     ...named(Failure),
   }),
 } as const;
 
-/** All that any route may answer besides its own. Handlers never send it: they throw. */
+/** Answers that any route may give besides its own. Handlers never send them: they throw. */
 export const failures = {
   "4xx": Type.Unsafe<never>({ description: "Refused", ...named(Failure) }),
   "5xx": Type.Unsafe<never>({ description: "Not possible now", ...named(Failure) }),

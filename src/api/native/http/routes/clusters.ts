@@ -20,7 +20,7 @@ import { ConditionQuery, NamePath } from "../schemas/request-schemas.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Removed } from "../schemas/view-schemas.ts";
 import { failures, failures422 } from "./answers.ts";
-import { handedRoutes } from "./accepted.ts";
+import { acceptedRoutes } from "./accepted.ts";
 
 const tags = ["clusters"];
 const params = NamePath;
@@ -49,7 +49,7 @@ export function clusterRoutes(app: App): void {
       schema: {
         tags,
         operationId: "registerCluster",
-        summary: "Register a cluster with a graph of what it has",
+        summary: "Register a pull cluster with a graph of its resources",
         body: RegisterBody,
         response: { 200: Cluster, 201: Cluster, ...failures422, ...failures },
       },
@@ -90,7 +90,7 @@ export function clusterRoutes(app: App): void {
         tags,
         operationId: "deleteCluster",
         summary:
-          "Forget a cluster with all that is known of it; one with agents only without nodes",
+          "Delete a cluster with its graph, state and credentials; a managed cluster must have no nodes left",
         params,
         querystring: ConditionQuery,
         response: removed,
@@ -104,7 +104,7 @@ export function clusterRoutes(app: App): void {
       schema: {
         tags,
         operationId: "getClusterGraph",
-        summary: "Show what a cluster has",
+        summary: "Show the graph of a cluster",
         params,
         response: graphText,
       },
@@ -116,7 +116,7 @@ export function clusterRoutes(app: App): void {
   );
   subsystemRoutes(app);
   stateRoutes(app);
-  handedRoutes(app);
+  acceptedRoutes(app);
   credentialRoutes(app);
   satisfyRoute(app);
 }
@@ -134,7 +134,7 @@ function subsystemRoutes(app: App): void {
       schema: {
         tags,
         operationId: "addSubsystem",
-        summary: "Add what is linked to a cluster's graph, or replace it",
+        summary: "Add a subsystem to a cluster's graph, or replace it",
         params: SubsystemPath,
         querystring: ConditionQuery,
         body: DocumentBody,
@@ -187,7 +187,7 @@ function stateRoutes(app: App): void {
       schema: {
         tags,
         operationId: "setClusterState",
-        summary: "Tell what a cluster says of itself; other keys stay",
+        summary: "Set keys of a cluster's state; other keys stay",
         params,
         querystring: ConditionQuery,
         body: StateBody,
@@ -203,7 +203,7 @@ function stateRoutes(app: App): void {
       schema: {
         tags,
         operationId: "setClusterCounters",
-        summary: "Say which keys of a cluster's state go down as jobs are assigned",
+        summary: "Set which keys of a cluster's state are lowered as jobs are assigned",
         params,
         querystring: ConditionQuery,
         body: CountersBody,
@@ -227,7 +227,7 @@ function satisfyRoute(app: App): void {
       schema: {
         tags,
         operationId: "satisfy",
-        summary: "Say which clusters could run a jobspec, and why others could not",
+        summary: "Show which clusters can run a jobspec, and why others cannot",
         body: SatisfyBody,
         response: { 200: Satisfied, ...failures422, ...failures },
       },

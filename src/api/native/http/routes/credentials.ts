@@ -18,7 +18,7 @@ export function credentialRoutes(app: App): void {
       schema: {
         tags,
         operationId: "rotateClusterCredentials",
-        summary: "Give a cluster a new secret and token; the old ones are refused from then on",
+        summary: "Replace a cluster's secret and token; the old ones are rejected from then on",
         params: NamePath,
         body: RotateBody,
         response: { 200: Rotated, ...failures },
@@ -37,7 +37,8 @@ export function credentialRoutes(app: App): void {
       schema: {
         tags,
         operationId: "setCredentials",
-        summary: "Set secrets and tokens that come from elsewhere; only their hashes are kept",
+        summary:
+          "Set secrets and tokens that come from elsewhere; the server stores only their hashes",
         body: CredentialsBody,
         response: { 200: CredentialsSet, ...failures422, ...failures },
       },

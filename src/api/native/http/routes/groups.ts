@@ -25,7 +25,7 @@ export function groupRoutes(app: App): void {
       schema: {
         tags,
         operationId: "putGroup",
-        summary: "Create a group, or change the fields that are given",
+        summary: "Create a group, or change the given fields",
         params,
         body: GroupBody,
         response: { 200: Group, ...failures },

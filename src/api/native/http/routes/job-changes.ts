@@ -14,7 +14,7 @@ import { failures, failures422 } from "./answers.ts";
 const tags = ["jobs"];
 const response = { 200: Job, ...failures };
 
-/** Changes of jobs that were submitted. */
+/** Changes of submitted jobs. */
 export function jobChangeRoutes(app: App): void {
   app.patch(
     "/v1/jobs/:id",
@@ -22,7 +22,7 @@ export function jobChangeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "updateJob",
-        summary: "Replace the fields of a job that are given. One that has ended cannot be changed",
+        summary: "Replace the given fields of a job. A job that has ended cannot be changed",
         params: JobPath,
         body: UpdateBody,
         response,
@@ -67,7 +67,7 @@ export function jobChangeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "requeueJob",
-        summary: "Stop the tasks of a job that run, or one of them, and place them again",
+        summary: "Stop the running tasks of a job, or one of them, and place them again",
         params: IdPath,
         body: RequeueBody,
         response,
@@ -82,7 +82,7 @@ export function jobChangeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "rerunJob",
-        summary: "Submit the spec of a job again: a new job",
+        summary: "Submit the spec of a job again as a new job",
         params: JobPath,
         body: RerunBody,
         response: { 200: ManySubmitted, ...failures422, ...failures },

@@ -65,7 +65,7 @@ export function jobRoutes(app: App): void {
       schema: {
         tags,
         operationId: "cancelJob",
-        summary: "Cancel a job, or one task of it. Cancelling what has ended changes nothing",
+        summary: "Cancel a job, or one task of it. Cancelling a job that has ended changes nothing",
         params: IdPath,
         body: ReasonBody,
         response: { 200: Job, ...failures },
@@ -82,7 +82,7 @@ export function jobRoutes(app: App): void {
       schema: {
         tags,
         operationId: "explainJob",
-        summary: "Say why a job is pending, and what would help",
+        summary: "Explain why a job is pending, and what would help",
         params: IdPath,
         response: { 200: Explanation, ...failures },
       },

@@ -43,7 +43,7 @@ export function nodeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "drainNode",
-        summary: "Place no new tasks on a node; the running ones go on",
+        summary: "Place no new tasks on a node; running tasks continue",
         params,
         body: ReasonBody,
         response,
@@ -72,7 +72,7 @@ export function nodeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "setNode",
-        summary: "Say what becomes of a node's tasks when the node is lost",
+        summary: "Set what happens to a node's tasks when the node is lost",
         params,
         body: NodeBody,
         response,
@@ -86,7 +86,7 @@ export function nodeRoutes(app: App): void {
       schema: {
         tags,
         operationId: "removeNode",
-        summary: "Forget a node that is not connected. Its tasks are lost and placed again",
+        summary: "Remove a node that is not connected. Its tasks are lost and placed again",
         params,
         querystring: ConditionQuery,
         response: { 200: Removed, ...failures },

@@ -51,8 +51,7 @@ export function serviceRoutes(app: App): void {
       schema: {
         tags,
         operationId: "applyService",
-        summary:
-          "Create a service, or change the fields that are given; another template is rolled out",
+        summary: "Create a service, or change the given fields; a changed template is rolled out",
         params,
         body: ApplyBody,
         response: applied,
@@ -70,7 +69,7 @@ export function serviceRoutes(app: App): void {
       schema: {
         tags,
         operationId: "scaleService",
-        summary: "Say how many instances there are to be",
+        summary: "Set the number of instances",
         params,
         body: ScaleBody,
         response,
@@ -84,7 +83,7 @@ export function serviceRoutes(app: App): void {
       schema: {
         tags,
         operationId: "rollbackService",
-        summary: "Go back to a former template",
+        summary: "Roll back to an earlier template",
         params,
         body: RollbackBody,
         response,
@@ -131,7 +130,7 @@ function instanceRoutes(app: App): void {
       schema: {
         tags,
         operationId: "addInstances",
-        summary: "Add instances by name, beside those that are counted",
+        summary: "Add named instances, beside the counted ones",
         params,
         body: NamesBody,
         response: { 200: Instances, ...failures },

@@ -61,7 +61,7 @@ export function submitRoute(app: App): void {
       schema: {
         tags: ["jobs"],
         operationId: "tryJobs",
-        summary: "Say where jobs would go now, or why they would wait. Changes nothing",
+        summary: "Show where jobs would go now, or why they would wait. Changes nothing",
         body: SubmitBody,
         response: { 200: Tried, ...failures422, ...failures },
       },
@@ -103,7 +103,7 @@ export function jobspecRoutes(app: App): void {
       schema: {
         tags: ["jobs"],
         operationId: "tryJobspec",
-        summary: "Say where the tasks of a jobspec would go now, or why they would wait",
+        summary: "Show where the tasks of a jobspec would go now, or why they would wait",
         body: JobspecSubmission,
         response: { 200: Tried, ...failures422, ...failures },
       },

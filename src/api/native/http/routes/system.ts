@@ -41,7 +41,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
       schema: {
         tags,
         operationId: "getStats",
-        summary: "Say how much there is of everything",
+        summary: "Show numbers of jobs, tasks and nodes, and statistics of the server",
         response: { 200: Stats, ...failures },
       },
     },
@@ -52,7 +52,12 @@ export function systemRoutes(app: App, host: HttpHost): void {
   app.get(
     "/healthz",
     {
-      schema: { tags, operationId: "isAlive", summary: "Say that the process is up", response: ok },
+      schema: {
+        tags,
+        operationId: "isAlive",
+        summary: "Answer that the process is up",
+        response: ok,
+      },
     },
     async () => ({ ok: true }),
   );
@@ -62,7 +67,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
       schema: {
         tags,
         operationId: "isReady",
-        summary: "Say whether commands are taken",
+        summary: "Answer whether the server accepts commands",
         response: ok,
       },
     },
@@ -83,8 +88,11 @@ function metricsRoute(app: App, { traffic }: HttpHost): void {
       schema: {
         tags,
         operationId: "getMetrics",
-        summary: "Measure everything, for Prometheus",
-        response: { 200: bytesOf("text/plain", "Metrics of Prometheus"), ...failures },
+        summary: "Metrics for Prometheus",
+        response: {
+          200: bytesOf("text/plain", "Metrics in the format of Prometheus"),
+          ...failures,
+        },
       },
     },
     async ({ operations }, reply) => {

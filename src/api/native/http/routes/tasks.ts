@@ -30,7 +30,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
       schema: {
         tags,
         operationId: "reportProgress",
-        summary: "Say how far the current attempt at a task is; answers when that is durable",
+        summary: "Report the progress of the current attempt of a task; answers when it is durable",
         params: IdPath,
         body: ProgressBody,
         response: { 200: Task, ...failures },
@@ -46,7 +46,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
       schema: {
         tags,
         operationId: "readOutput",
-        summary: "Read what a task printed, as it is; with follow, until the task ends",
+        summary: "Read the output of a task, unchanged; with follow, until the task ends",
         params: IdPath,
         querystring: OutputQuery,
         response: { 200: bytesOf("application/octet-stream", "The bytes"), ...failures },
@@ -58,7 +58,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
       const { stream = "stdout", ...rest } = fromQuery(query);
       const parts = operations.readOutput({ taskId: params.id, stream, ...rest }, ended.signal);
       const bytes = await openOutput(parts, ended, limits.outputHeadersAfterMs);
-      // A browser must not show a task's output as a page, whatever it looks like.
+      // A browser must not render a task's output as a page, whatever it contains.
       reply.header("x-content-type-options", "nosniff");
       reply.header("cache-control", "no-store");
       reply.type("application/octet-stream").send(bytes);

@@ -11,13 +11,13 @@ import type { App } from "../schemas/typebox-provider.ts";
 import { bytesOf, failures, failures422 } from "./answers.ts";
 
 const WatchHeaders = Type.Object({
-  "last-event-id": optional(text("Go on after the event with this id; browsers send it")),
+  "last-event-id": optional(text("Continue after the event with this id; browsers send it")),
   "accept-encoding": optional(text("With `gzip` the stream is compressed, block by block")),
 });
 
 const SseEvent = Type.Object({
-  id: optional(text("The revision; send the last one as Last-Event-ID to go on after it")),
-  event: text("What happened"),
+  id: optional(text("The revision; send the last one as Last-Event-ID to continue after it")),
+  event: text("The kind of event"),
   data: text("JSON"),
 });
 
@@ -30,7 +30,7 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
       schema: {
         tags: ["watch"],
         operationId: "watch",
-        summary: "Hear of everything that changes, in order, as server-sent events",
+        summary: "Watch all changes, in order, as server-sent events",
         headers: WatchHeaders,
         querystring: WatchQuery,
         response: {
@@ -38,7 +38,7 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
             "text/event-stream",
             "Events sync, job, task, node, cluster, group, removed and bookmark with JSON as data; at " +
               "last `closed` with the error that ended the stream and the revision to resume from. After " +
-              "a lost link the stream goes on after the last event that was seen",
+              "a lost connection the stream continues after the last event that was received",
             SseEvent,
           ),
           ...failures422,

@@ -18,7 +18,7 @@ import {
 import { field, message, requestBody } from "./derived.ts";
 import { object } from "./schema.ts";
 
-// What requests and answers about clusters look like.
+// Schemas of requests and answers about clusters.
 
 export const Cluster = message(ClusterSchema);
 export const Clusters = message(ListClustersResponseSchema);
@@ -31,10 +31,10 @@ export const CountersBody = requestBody(StateCountersSchema);
 export const SatisfyBody = requestBody(SatisfyRequestSchema);
 export const Satisfied = message(SatisfyResponseSchema);
 
-// HTTP's own: a body that is a document by itself, or keys and values.
+// Specific to HTTP: a body that is a document, or keys and values.
 
 const DOCUMENT = "A JSON Graph Format document, version 2";
-/** Sent as the text it is. */
+/** Sent as plain text. */
 export const GraphText = Type.Unsafe<string>({ type: "object", description: DOCUMENT });
 export const DocumentBody = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: "object",

@@ -7,8 +7,8 @@ interface PropertySchema {
 }
 
 /**
- * A query has only texts; this makes of them what the schema wants. What cannot be read stays a
- * text, for the validator to refuse: nothing is rounded or guessed.
+ * A query has only texts; this converts them to the types of the schema. An invalid value stays a text, which the validator rejects:
+ * nothing is rounded or guessed.
  */
 export function coerceQuery(query: Readonly<Record<string, unknown>>, schema: QuerySchema) {
   return Object.fromEntries(
@@ -22,7 +22,7 @@ export function coerceQuery(query: Readonly<Record<string, unknown>>, schema: Qu
 function coerce(value: unknown, { type, items }: PropertySchema): unknown {
   if (type === "array") {
     const values = [value].flat();
-    // Words can also come as one text: state=pending,running.
+    // Words may also come as one text: state=pending,running.
     return items?.enum === undefined
       ? values
       : values.flatMap((each) => (typeof each === "string" ? each.split(",") : [each]));

@@ -6,7 +6,7 @@ import type { JsonOf } from "../../../../wire/json-shape.ts";
 import { SchemaBook } from "../../../../wire/schema.ts";
 import { FIELD_RULES } from "../../field-rules.ts";
 
-// Schemas of what goes over the wire, made from the .proto files, their comments and the core's rules.
+// Schemas of the wire's messages, made from the .proto files, their comments and the core's rules.
 
 const asked = new Set<string>();
 for (const { input } of Busbar.methods) reach(input);
@@ -24,11 +24,11 @@ const book = new SchemaBook({
   isAnswer: (typeName) => !asked.has(typeName),
 });
 
-/** A message as a route answers or takes it, by its name. */
+/** A message that a route sends or accepts, by its name. */
 export const message = <Desc extends DescMessage>(desc: Desc) =>
   Type.Unsafe<JsonOf<MessageShape<Desc>>>(book.refTo(desc));
 
-/** What a caller may leave out: flags that are false. */
+/** Optional fields of a caller: flags that are false. */
 type Given<T> = { readonly [Key in keyof T as T[Key] extends boolean ? never : Key]: T[Key] } & {
   readonly [Key in keyof T as T[Key] extends boolean ? Key : never]?: T[Key];
 };
@@ -48,6 +48,6 @@ export function field(desc: DescMessage, name: string) {
 
 export const propertyOf = (one: DescField) => book.propertyOf(one);
 
-/** All that was referred to by its name, for the components of the document. */
+/** All referenced schemas, by name, for the components of the document. */
 export const components = (): readonly object[] =>
   Object.entries(book.definitions).map(([$id, schema]) => ({ $id, ...schema }));

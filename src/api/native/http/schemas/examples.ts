@@ -1,8 +1,8 @@
-/** What a request of an operation looks like. */
+/** An example request of an operation. */
 interface Example {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
-  /** By name; the first is the one that is filled in. */
+  /** By name; the page fills in the first. */
   readonly bodies?: Readonly<Record<string, unknown>>;
 }
 
@@ -49,9 +49,8 @@ const SOFTWARE = {
 };
 
 /**
- * Requests that the document shows and its page fills in, by operation. They work as they stand, one after
- * the other (a test sends them all): job 1 is the first that is submitted and job 2 runs, n1 is a node, blue and
- * green are the clusters that are registered here.
+ * Requests that the document shows and its page fills in, by operation. They work in this order (a test sends them all): job 1 is the first
+ * that is submitted and job 2 runs, n1 is a node, blue and green are the clusters that are registered here.
  */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   submitJobs: {
@@ -138,7 +137,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   removeService: { path: service },
 };
 
-/** What can be asked next with what was answered: an operation, and its parameters in the answer. */
+/** Follow-up requests: an operation, and its parameters from the answer. */
 export const LINKS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   submitJobs: {
     id: [

@@ -4,7 +4,7 @@ import { invalid } from "../../../../lib/errors.ts";
 import { fieldsOf } from "../../../../wire/descriptors.ts";
 import { propertyOf } from "./derived.ts";
 
-/** The name of a field in a query: each value of a list or map is a parameter of its own. */
+/** The name of a field in a query: each value of a list or map is a separate parameter. */
 const IN_QUERY = { states: "state", labels: "label" } as const satisfies Readonly<
   Record<string, string>
 >;
@@ -33,13 +33,13 @@ export function querySchema<Asked>(desc: DescMessage, ...omit: readonly string[]
   });
 }
 
-/** A query that was checked by its schema; it is read by `fromQuery`. */
+/** A query that was checked by its schema; `fromQuery` reads it. */
 export type InQuery<Asked> = Readonly<Record<string, unknown>> & { readonly asks?: Asked };
 
-/** What a query asks for, under the names that the fields of its request have. */
+/** The values of a query, under the names of the fields of its request. */
 export function fromQuery<Asked>(query: InQuery<Asked>): Asked {
   const entries = Object.entries(query).map(([name, value]) => {
-    if (!Array.isArray(value)) return [name, value]; // the one `state` of a filter of nodes
+    if (!Array.isArray(value)) return [name, value]; // the `state` of a filter of nodes, which has one value
     const values = value as readonly string[];
     return [FIELDS.get(name) ?? name, name === IN_QUERY.labels ? fromPairs(values, name) : values];
   });

@@ -36,21 +36,23 @@ import { field, message, requestBody } from "./derived.ts";
 import { querySchema } from "./query.ts";
 import { flag, list, object, oneOf, optional } from "./schema.ts";
 
-// What requests look like. Only shapes are checked here; whether a value makes sense is for the core to
-// say, by the rules that the document shows, so that every door says the same.
+// Schemas of requests. Only shapes are checked here; the core checks values by the rules that the document shows, so that every door gives
+// the same errors.
 
 export const JobSubmission = message(JobSubmissionSchema);
 export const ManySubmissions = message(SubmitJobsRequestSchema);
 export const JobspecSubmission = message(SubmitJobspecRequestSchema);
 
-/** Beside one job that is submitted. */
+/** Beside one submitted job. */
 export const SubmitQuery = object({
-  allowUnsatisfiable: optional(flag("Take jobs that no registered node or cluster can run")),
+  allowUnsatisfiable: optional(
+    flag("Queue jobs that no registered node or cluster can run, instead of rejecting them"),
+  ),
 });
 
 /**
- * One job, or many under `jobs`. Chosen by what is there rather than by what fits, so that a
- * mistake in one form is not reported as a mistake in the other.
+ * One job, or many under `jobs`. The present fields decide the form, not the one that fits, so that a mistake in one form is not reported
+ * as a mistake in the other.
  */
 export const SubmitBody = Type.Unsafe<
   Static<typeof JobSubmission> | Static<typeof ManySubmissions>
@@ -79,7 +81,7 @@ export const OfferedQuery = querySchema<{ readonly max?: number }>(
 );
 export const OutputQuery = querySchema<Partial<ReadOutput>>(ReadOutputRequestSchema, "taskId");
 
-// Short names, because people type them into an address; `kind` stands for flags.
+// Short names, because people type them into a URL; `kind` replaces flags.
 export const WatchQuery = object({
   after: optional(Type.Unsafe<number>(field(WatchRequestSchema, "afterRevision"))),
   job: optional(Type.Unsafe<string>(field(WatchRequestSchema, "jobId"))),
@@ -102,7 +104,7 @@ export const JobPath = object({ id: Type.Unsafe<string>(field(GetJobRequestSchem
 export const IdPath = object({ id: Type.Unsafe<string>(field(CancelJobRequestSchema, "id")) });
 export const NamePath = object({ name: Type.Unsafe<string>(field(GetNodeRequestSchema, "name")) });
 
-/** Beside a change whose body has no place for it. */
+/** For a change whose body has no field for it. */
 export const ConditionQuery = object({
   ifRevision: optional(Type.Unsafe<number>(field(RemoveNodeRequestSchema, "ifRevision"))),
 });

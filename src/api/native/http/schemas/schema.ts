@@ -1,6 +1,6 @@
 import { type Static, Type, type TObject, type TProperties, type TSchema } from "typebox";
 
-// Small words for the schemas of routes. Objects are closed: unknown fields are rejected.
+// Shorthands for the schemas of routes. Objects are closed: unknown fields are rejected.
 
 export const object = <Fields extends TProperties>(
   fields: Fields,
@@ -16,7 +16,7 @@ export const flag = (description: string) => Type.Boolean({ description });
 export const text = (description: string, options: { readonly examples?: string[] } = {}) =>
   Type.String({ description, ...options });
 
-/** One of some words. JSON Schema's `enum`, because a union of constants makes poor messages. */
+/** One of some words. JSON Schema's `enum`, because a union of constants gives poor messages. */
 export const oneOf = <Word extends string>(words: readonly Word[], description: string) =>
   Type.Unsafe<Word>(Type.String({ enum: [...words], description }));
 

@@ -15,7 +15,7 @@ import { field, requestBody } from "./derived.ts";
 import { querySchema } from "./query.ts";
 import { object, optional } from "./schema.ts";
 
-// What requests about services look like.
+// Schemas of requests about services.
 
 export const ServiceQuery = querySchema<Page>(ListServicesRequestSchema);
 export const InstanceQuery = querySchema<Page>(ListInstancesRequestSchema, "service");
@@ -32,7 +32,7 @@ export const InstancePath = object({
   instance: Type.Unsafe<string>(field(GetInstanceRequestSchema, "name")),
 });
 
-/** Beside a removal, which has no body. */
+/** For a removal, which has no body. */
 export const ReasonQuery = object({
   reason: optional(Type.Unsafe<string>(field(RemoveServiceRequestSchema, "reason"))),
   ifRevision: optional(Type.Unsafe<number>(field(RemoveServiceRequestSchema, "ifRevision"))),

@@ -8,7 +8,7 @@ import type {
 } from "fastify";
 import type { Static, TSchema } from "typebox";
 
-/** Lets Fastify's types follow from the schemas, so that a handler cannot disagree with its route. */
+/** Derives Fastify's types from the schemas, so that a handler cannot disagree with its route. */
 interface TypeBoxProvider extends FastifyTypeProvider {
   readonly validator: this["schema"] extends TSchema ? Static<this["schema"]> : unknown;
   readonly serializer: this["schema"] extends TSchema ? Static<this["schema"]> : unknown;

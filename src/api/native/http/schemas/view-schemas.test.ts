@@ -15,7 +15,7 @@ import * as explaining from "../../testing/arbitrary-explanations.ts";
 import { satisfied } from "../../testing/arbitrary-satisfied.ts";
 import * as arbitrary from "../../testing/arbitrary-views.ts";
 
-// The REST API sends views as they are, and describes the JSON of messages: the two must be the same.
+// The REST API sends views unchanged, and documents the JSON of messages: the two must be the same.
 
 interface Case<View, Desc extends DescMessage> {
   readonly desc: Desc;
@@ -45,14 +45,14 @@ const cases: readonly Case<unknown, DescMessage>[] = [
   ),
 ];
 
-/** As it is sent: JSON knows no Infinity. */
+/** As it is sent: JSON has no Infinity. */
 const sent = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, each: unknown) =>
       each === Infinity || each === -Infinity ? 0 : each,
     ),
   );
-/** Empty lists and maps of what callers write are left out, or not: both say the same. */
+/** Empty lists and maps of fields that callers write may be present or absent: both mean the same. */
 function withoutEmpty(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withoutEmpty);
@@ -65,7 +65,7 @@ function withoutEmpty(value: unknown): unknown {
 }
 
 for (const { desc, views, toMessage } of cases) {
-  test(`what REST sends for a ${desc.name} is the JSON of the message`, () => {
+  test(`the REST answer for a ${desc.name} is the JSON of the message`, () => {
     fc.assert(
       fc.property(views, (view) => {
         const json = toJson(desc, toMessage(view));
@@ -74,7 +74,7 @@ for (const { desc, views, toMessage } of cases) {
     );
   });
 
-  test(`every ${desc.name} fits the schema it is described by`, () => {
+  test(`every ${desc.name} fits its documented schema`, () => {
     const book = new SchemaBook({
       docs: {},
       rules: {
@@ -92,7 +92,7 @@ for (const { desc, views, toMessage } of cases) {
     fc.assert(
       fc.property(views, (view) => {
         const errors = validator.Errors(sent(view)) as readonly { readonly keyword: string }[];
-        // That values follow the rules is for the server to see; these are any.
+        // The server checks the rules of values; these are arbitrary.
         expect(errors.filter(({ keyword }) => shapes.test(`"${keyword}"`))).toEqual([]);
       }),
     );

@@ -23,8 +23,8 @@ import {
 } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import { field, message, requestBody } from "./derived.ts";
 
-// What answers look like: the JSON of the wire's messages. Views are sent as they are; that a view fits
-// is checked by the compiler in every route, and by a test.
+// Schemas of answers: the JSON of the wire's messages. Views are sent unchanged; the compiler checks in every route that a view fits, and
+// so does a test.
 
 export const Job = message(JobSchema);
 export const JobPage = message(ListJobsResponseSchema);
@@ -45,7 +45,7 @@ export const Counts = message(CountJobsResponseSchema);
 export const Tried = message(TryJobsResponseSchema);
 export const Removed = requestBody(RemoveNodeResponseSchema);
 
-/** What a submission answers: one job for one, a list for a list. */
+/** The answer to a submission: one job for one, a list for a list. */
 export const ManySubmitted = message(SubmitJobsResponseSchema);
 const one = requestBody(SubmittedJobSchema) as unknown as {
   readonly properties: object;

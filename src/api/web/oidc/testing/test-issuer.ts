@@ -11,16 +11,16 @@ interface Key {
   readonly jwk: JWK;
 }
 
-/** An OpenID provider that does what tests want, with real keys, over HTTP. */
+/** An OpenID provider that the test controls, with real keys, over HTTP. */
 export class TestIssuer {
   readonly #keys: Key[] = [];
   #server: Server | undefined;
   #port = 0;
   /** Requests for its keys so far. */
   keyRequests = 0;
-  /** What it says of itself instead. */
+  /** A description to send instead of its own. */
   described: Readonly<Record<string, unknown>> = {};
-  /** What it answers to a code; undefined: nothing but 500. */
+  /** Its answer to a code; undefined: 500. */
   tokens: Readonly<Record<string, unknown>> | undefined;
   /** The last request for tokens. */
   asked:
@@ -54,7 +54,7 @@ export class TestIssuer {
     );
   }
 
-  /** Signs with it from now on. `replaces`: the others are gone. */
+  /** Signs with it from now on. `replaces`: removes the others. */
   async addKey(algorithm: string, { replaces = false } = {}): Promise<void> {
     const { publicKey, privateKey: secret } = await generateKeyPair(algorithm);
     const id = `key-${Math.random()}`;
@@ -67,7 +67,7 @@ export class TestIssuer {
     return this.#keys.map(({ jwk }) => jwk);
   }
 
-  /** A token that says this, signed by its newest key. `keyId`: what it says of the key. */
+  /** A token with these claims, signed by its newest key. `keyId`: the key that it names. */
   sign(claims: object, keyId?: string): Promise<string> {
     const key = this.#keys.at(-1);
     if (key === undefined) throw new Error("it has no key: open it first");

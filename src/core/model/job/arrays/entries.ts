@@ -28,7 +28,7 @@ export function toArray(
   return { array: [{ first: 0, last: entries.length - 1, step: 1 }], tasksAtOnce: undefined };
 }
 
-/** The texts of tasks by their indexes: one row holds them all, so that they are bounded together. */
+/** The texts of tasks by their indexes: one row holds them all, so their total is bounded. */
 export function toEntries(
   { entries }: ArrayInput,
   array: IndexRanges | undefined,
@@ -52,8 +52,8 @@ export function toEntries(
   if (chars > limits.entriesCharsMax) {
     throw unprocessable(
       "entries",
-      `have ${chars} characters together; at most ${limits.entriesCharsMax}: submit several jobs, or ` +
-        "give names of files",
+      `have ${chars} characters in all; at most ${limits.entriesCharsMax}: submit several jobs, or ` +
+        "pass names of files instead",
     );
   }
   return entries.slice();
@@ -65,7 +65,7 @@ export function toScriptArgs(
   hasScript: boolean,
 ): readonly string[] | undefined {
   if (args === undefined || args.length === 0) return undefined;
-  if (!hasScript) throw unprocessable("args", "are those of a script; write them into command");
+  if (!hasScript) throw unprocessable("args", "are for scripts; write the arguments into command");
   const { maxItems } = ARGS_RULE;
   if (args.length > maxItems) throw invalid("args", `at most ${maxItems}, not ${args.length}`);
   return args.map((arg, at) => withoutNul(arg, `args[${at}]`));

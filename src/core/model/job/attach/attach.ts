@@ -1,7 +1,7 @@
 import { unprocessable } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 
-/** What a client can be to a task. */
+/** The ways in which a client can be attached to a task. */
 export const ATTACH_KINDS = ["stdin", "terminal"] as const;
 export type AttachKind = (typeof ATTACH_KINDS)[number];
 
@@ -10,26 +10,26 @@ export const ATTACH_RULES = {
   hangUpMs: { minimum: limits.hangUpMsMin, maximum: limits.hangUpMsMax },
 } as const;
 
-/** The client's bytes come once, for one attempt at one task that is a process of a node. */
+/** A client sends its input once, for one attempt at one task that is a process of a node. */
 const NOT_ATTACHED = {
-  array: "one task has its client; submit one job for each",
-  entries: "one task has its client; submit one job for each",
-  energy: "shares are made anew, and the input cannot be repeated",
+  array: "a client attaches to one task; submit one job for each",
+  entries: "a client attaches to one task; submit one job for each",
+  energy: "a share may run again, and the input cannot be repeated",
   service: "the input cannot be repeated when the task is started again",
   jobspec: "give a command or a script",
   workload: "give a command or a script",
-  image: "containers take no input yet",
-  containers: "containers take no input yet",
+  image: "input for containers is not supported yet",
+  containers: "input for containers is not supported yet",
 } as const;
 
 const NO_TERMINAL = {
-  stdoutFile: "a terminal shows the output",
-  stderrFile: "a terminal shows the output",
+  stdoutFile: "a terminal prints all output to the client",
+  stderrFile: "a terminal prints all output to the client",
 } as const;
 
 type Excluded = keyof typeof NOT_ATTACHED | keyof typeof NO_TERMINAL;
 
-/** Throws if something is said that does not go with a client. */
+/** Throws if the spec has a field that excludes a client. */
 export function checkAttach(
   input: Readonly<{ [Name in Excluded]?: unknown }> & {
     readonly attach?: string | undefined;
@@ -43,12 +43,18 @@ export function checkAttach(
   const excluded = { ...NOT_ATTACHED, ...(attach === "terminal" ? NO_TERMINAL : {}) };
   for (const [field, why] of Object.entries(excluded)) {
     if (input[field as Excluded] !== undefined)
-      throw unprocessable(field, `not with attach: ${why}`);
+      throw unprocessable(field, `cannot be combined with attach: ${why}`);
   }
   if ((input.retries?.max ?? 0) > 0) {
-    throw unprocessable("retries.max", "not with attach: the input cannot be repeated");
+    throw unprocessable(
+      "retries.max",
+      "cannot be combined with attach: the input cannot be repeated",
+    );
   }
   if (input.placement?.kind === "pulling") {
-    throw unprocessable("placement.kind", "not with attach: pull clusters take no input");
+    throw unprocessable(
+      "placement.kind",
+      "cannot be combined with attach: pull clusters cannot pass on input",
+    );
   }
 }

@@ -6,7 +6,7 @@ import { type JobSpecInput, toJobSpec } from "../job-spec.ts";
 const IMAGE = "docker-archive:/images/tool.tar";
 
 describe("a job with an image", () => {
-  test("keeps its command; mounts are read-only and the network is the host's unless it says so", () => {
+  test("keeps its command; by default mounts are read-only and the network is the host's", () => {
     const spec = toJobSpec({
       image: IMAGE,
       command: ["hostname"],
@@ -91,7 +91,7 @@ describe("a job with containers", () => {
   });
 });
 
-describe("refused, naming the field", () => {
+describe("rejected, naming the field", () => {
   const web = { name: "web", image: "nginx:1" };
   const cases: readonly (readonly [JobSpecInput, RegExp])[] = [
     [{ image: IMAGE, containers: [web] }, /^containers: give either an image or containers/],
@@ -113,13 +113,13 @@ describe("refused, naming the field", () => {
       /^mounts\[0\]\.target: must not contain/,
     ],
     [{ image: IMAGE, network: "bridge" }, /^network: must be one of host, none, not "bridge"/],
-    [{ command: ["true"], network: "none" }, /^network: is of a job with an image/],
+    [{ command: ["true"], network: "none" }, /^network: is for jobs with an image/],
     [
       { command: ["true"], mounts: [{ source: "/a", target: "/b" }] },
-      /^mounts: is of a job with an image/,
+      /^mounts: is for jobs with an image/,
     ],
-    [{ image: IMAGE, energy: { wattSeconds: 1 } }, /^image: a job with energy has none/],
-    [{ image: IMAGE, jobspec: "version: 1" }, /^image: a whole jobspec has none/],
+    [{ image: IMAGE, energy: { wattSeconds: 1 } }, /^image: cannot be combined with energy/],
+    [{ image: IMAGE, jobspec: "version: 1" }, /^image: cannot be combined with a whole jobspec/],
     [{ image: IMAGE, placement: { kind: "pulling" } }, /^placement.kind: containers run on nodes/],
   ];
   for (const [input, says] of cases) {

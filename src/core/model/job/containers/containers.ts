@@ -28,9 +28,9 @@ export interface Container {
   readonly env: Texts;
 }
 
-/** What a job says of its containers, complete. It has either an image or containers. */
+/** The container terms of a job, complete. It has either an image or containers. */
 export interface ContainerTerms {
-  /** That the job's own command or script runs in; without either the image's own command does. */
+  /** The image in which the job's own command or script runs; without either the image's own command does. */
   readonly image: string | undefined;
   /** They start together and end together. */
   readonly containers: readonly Container[];
@@ -46,7 +46,7 @@ export interface ContainerFields {
   readonly network?: string | undefined;
 }
 
-/** Fields that are absent are empty, as messages have it. */
+/** Absent fields are empty, as in protobuf messages. */
 interface MountInput {
   readonly source?: string | undefined;
   readonly target?: string | undefined;
@@ -60,10 +60,10 @@ interface ContainerInput {
   readonly env?: Texts | undefined;
 }
 
-/** A registry's name for an image, with its tag or digest. No word of a command line can begin so. */
+/** A registry's name for an image, with its tag or digest. No option of a command line matches it. */
 const NAMED =
   "[a-z0-9][A-Za-z0-9._/-]*(:[0-9]+/[A-Za-z0-9._/-]+)?(:[A-Za-z0-9._-]+)?(@sha256:[0-9a-f]{64})?";
-/** A path that is not absolute must not be taken for a tag. */
+/** A relative path must not be read as a tag. */
 const NO_TRANSPORT = "(?!(docker-archive|oci-archive|oci|docker-daemon|docker|dir|sif|tarball):)";
 const PATH = "/[^:\\s\\u0000-\\u001f\\u007f]*";
 const REFERENCE = "(:[A-Za-z0-9][A-Za-z0-9._:/@-]*)?";
@@ -96,11 +96,11 @@ export const CONTAINER_RULES = {
     required: true,
   },
   image: { ...IMAGE_RULE, required: true },
-  command: { ...COMMAND_RULE, minItems: 0 }, // none: the one of its image
+  command: { ...COMMAND_RULE, minItems: 0 }, // empty: the command of its image
   env: ENV_RULE,
 } as const satisfies Readonly<Record<string, Rule>>;
 
-/** Of a spec. */
+/** For the fields of a spec. */
 export const CONTAINER_FIELD_RULES = {
   image: IMAGE_RULE,
   mounts: { maxItems: limits.mountsMax },
@@ -111,14 +111,14 @@ export const CONTAINER_FIELD_RULES = {
 export const isContained = ({ image, containers = [] }: ContainerFields): boolean =>
   image !== undefined || containers.length > 0;
 
-/** undefined: the job runs in none. */
+/** undefined: the job has no containers. */
 export function toContainerTerms(input: ContainerFields): ContainerTerms | undefined {
   const { image, containers = [], mounts = [], network } = input;
   if (!isContained(input)) {
     for (const field of ["mounts", "network"] as const) {
       const value = input[field];
       if (value !== undefined && value.length > 0) {
-        throw unprocessable(field, "is of a job with an image or with containers");
+        throw unprocessable(field, "is for jobs with an image or containers");
       }
     }
     return undefined;

@@ -11,7 +11,7 @@ const pod = (container: object = {}, more: object = {}): string =>
     ...more,
   });
 
-test("a definition is read with what its containers request in all", () => {
+test("a definition is read with the total requests of its containers", () => {
   const requests = { cpu: "500m", memory: "128Mi" };
   const text = pod({ resources: { requests }, env: [{ name: "A", value: "b" }] }, { replicas: 3 });
   expect(readWorkload(text)).toMatchObject({
@@ -24,7 +24,7 @@ test("a definition is read with what its containers request in all", () => {
   expect(podOf(text)?.containers.length).toBe(1);
 });
 
-test("a function needs a root file system, and is no pod", () => {
+test("a function needs a root file system, and is not a pod", () => {
   const call = { execution: { rootfs: "https://example.com/rootfs.ext4" } };
   const text = pod({}, { kind: "Function", spec: { function: call } });
   expect(readWorkload(text)).toMatchObject({ containers: [], function: call });
@@ -70,7 +70,7 @@ test("images with a registry's port or a digest have a tag", () => {
   }
 });
 
-test("a job with a workload takes an instance, and a cpu only where it says so", () => {
+test("a job with a workload takes an instance, and a cpu only when it requests one", () => {
   expect(toJobSpec({ workload: pod() })).toMatchObject({
     name: "workload",
     work: { kind: "workload", text: pod() },

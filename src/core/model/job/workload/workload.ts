@@ -1,7 +1,9 @@
+import { parseShallowJson } from "../../../../lib/bytes/json-size.ts";
+import { limits } from "../../../../limits.ts";
 import { AppError, unprocessable } from "../../../../lib/errors.ts";
 import type { Where } from "../job.ts";
 
-/** Nodes that run instances of workloads have an amount of these, and each instance takes one. */
+/** Nodes that run instances of workloads have an amount of this resource; each instance takes one. */
 export const INSTANCES = "instances";
 
 export interface WorkloadContainer {
@@ -26,26 +28,26 @@ export interface WorkloadFunction {
 }
 
 /**
- * The definition of a workload of rik: containers, or a function. Its worker looks at these fields; what
- * else a definition has is kept and ignored, but for the amounts that it requests.
+ * The definition of a workload of rik: containers, or a function. Its worker reads these fields; Busbar
+ * stores other fields and ignores them, except requested amounts.
  */
 export interface WorkloadDefinition {
   readonly apiVersion: string;
   readonly kind: "Pod" | "Function";
   readonly name: string;
-  /** How many instances the definition speaks of; undefined: it does not. */
+  /** The number of instances in the definition; undefined: it has none. */
   readonly replicas: number | undefined;
   readonly containers: readonly WorkloadContainer[];
   readonly function: WorkloadFunction | undefined;
-  /** What one instance requests, in the units people write; empty: nothing but its place. */
+  /** The request of one instance, in the units people write; empty: only its instance resource. */
   readonly requests: Readonly<Record<string, number>>;
 }
 
-// Instances of one workload come one after the other, each with the same text, and several parts look into it.
+// Instances of one workload are submitted one after the other with the same text, and several parts of the code read it.
 const READ = new Map<string, WorkloadDefinition>();
 const READ_MAX = 16;
 
-/** Throws `unprocessable`, with the path inside of the definition. */
+/** Throws `unprocessable`, with the path inside the definition. */
 export function readWorkload(text: string, field = ""): WorkloadDefinition {
   const known = READ.get(text);
   if (known !== undefined) return known;
@@ -60,7 +62,7 @@ function parseWorkload(text: string, field: string): WorkloadDefinition {
     field === "" ? path : path === "" ? field : `${field}.${path}`;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseShallowJson(text, limits.jsonDepthMax);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : "";
     throw new AppError("unprocessable", `is not JSON: ${why}`, { field: at("") });
@@ -109,7 +111,7 @@ class Reader {
   #container(value: unknown, path: string): WorkloadContainer {
     const fields = this.#object(value, path);
     const image = this.#text(fields, "image", `${path}.image`);
-    // A worker of rik ends when it is sent one: it would take worker after worker with it.
+    // A worker of rik exits when it receives one: it would take down worker after worker.
     if (!/^[^:\s]+:\S+$/.test(image)) {
       const problem = `${shown(image)} has no tag, without which a worker fails; write alpine:latest`;
       throw this.#wrong(`${path}.image`, problem);
@@ -152,15 +154,15 @@ class Reader {
     }
     const { exposure } = fields;
     if (isAbsent(exposure)) return { execution: { rootfs }, exposure: undefined };
-    const told = this.#object(exposure, `${path}.exposure`);
-    const type = this.#text(told, "type", `${path}.exposure.type`);
+    const object = this.#object(exposure, `${path}.exposure`);
+    const type = this.#text(object, "type", `${path}.exposure.type`);
     if (type !== "NodePort") throw this.#wrong(`${path}.exposure.type`, "must be NodePort");
-    const port = this.#uint16(told["port"], `${path}.exposure.port`);
-    const targetPort = this.#uint16(told["targetPort"], `${path}.exposure.targetPort`);
+    const port = this.#uint16(object["port"], `${path}.exposure.port`);
+    const targetPort = this.#uint16(object["targetPort"], `${path}.exposure.targetPort`);
     return { execution: { rootfs }, exposure: { port, targetPort, type } };
   }
 
-  /** The sum over the containers, and what the spec itself requests. */
+  /** The sum over the containers, and the requests of the spec itself. */
   #requests(spec: Fields): Record<string, number> {
     const sums: Record<string, number> = {};
     const containers = Array.isArray(spec["containers"]) ? spec["containers"] : [];
@@ -237,7 +239,7 @@ const isAbsent = (value: unknown): value is undefined | null =>
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 80));
 
-/** The containers of a Pod, for nodes that run containers by themselves; undefined: it is a Function. */
+/** The containers of a Pod, for nodes that run containers themselves; undefined: it is a Function. */
 export function podOf(
   text: string,
 ): { readonly name: string; readonly containers: readonly WorkloadContainer[] } | undefined {
@@ -245,13 +247,13 @@ export function podOf(
   return kind === "Pod" ? { name, containers } : undefined;
 }
 
-// Shared, as other jobs share that they may go anywhere.
+// Shared, like ANYWHERE of other jobs.
 const ANYWHERE_OF = {
   Pod: Object.freeze({ workload: "Pod" }),
   Function: Object.freeze({ workload: "Function" }),
 } as const satisfies Readonly<Record<string, Where>>;
 
-/** Where its instances may go, beside what is asked for. */
+/** Where its instances may run, in addition to the job's own restrictions. */
 export function whereOf(text: string, asked: Where): Where {
   const { kind } = readWorkload(text, "workload");
   const isAnywhere = Object.keys(asked).length === 0;

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 describe("an array with a limit of tasks at once", () => {
-  test("has no more under way, and places the next when one ends", () => {
+  test("has no more tasks active, and places the next when one ends", () => {
     submit({ array: "0-9%2" });
     expect(placed()).toEqual(["1.0#1", "1.1#1"]);
     world.report("n1", [1, 1, 1], 0);
@@ -38,14 +38,14 @@ describe("an array with a limit of tasks at once", () => {
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 
-  test("counts a task again that is tried again", () => {
+  test("counts a task again that is retried", () => {
     submit({ array: "0-2%1", retries: { max: 1, backoffMs: 0 } });
     expect(placed()).toEqual(["1.0#1"]);
     world.report("n1", [1, 0, 1], 1);
     expect(placed()).toEqual(["1.0#2"]);
   });
 
-  test.each(["0-9%0", "0-9%", "0-9%1%2", "%2"])("%s is refused", (array) => {
+  test.each(["0-9%0", "0-9%", "0-9%1%2", "%2"])("%s is rejected", (array) => {
     expect(() => submit({ array })).toThrow("array");
   });
 });
@@ -64,7 +64,7 @@ describe("a job that begins later", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("waits for what it depends on, too", () => {
+  test("waits for its dependencies, too", () => {
     submit({ resources: { cpu: 4 } });
     submit({ beginAtMs: world.nowMs + 10, dependsOn: [{ on: ["1"] }] });
     expect(placed()).toEqual(["1.0#1"]);
@@ -75,14 +75,14 @@ describe("a job that begins later", () => {
     expect(placed()).toEqual(["2.0#1"]);
   });
 
-  test("whose time is over is placed at once", () => {
+  test("whose time is past is placed at once", () => {
     submit({ beginAtMs: 1 });
     expect(placed()).toEqual(["1.0#1"]);
   });
 });
 
 describe("entries", () => {
-  test("are tasks of an array in one row, and read back", () => {
+  test("are tasks of an array in one row, and are read back", () => {
     submit({ entries: ["a", "b", "c"] });
     expect(world.state.jobs.get(jobId(1))?.progress.counts.pending).toBe(3);
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
@@ -92,9 +92,9 @@ describe("entries", () => {
   test.each([
     [{ entries: ["a\0"] }, "entries[0]"],
     [{ entries: ["a", "b"], array: "0-2" }, "array: has index 2; there are 2 entries, from 0 on"],
-    [{ entries: ["x".repeat(1_048_576)] }, "entries: have 1048577 characters together"],
-    [{ args: ["x"] }, "args: are those of a script; write them into command"],
-  ])("of a wrong kind are refused", (spec, problem) => {
+    [{ entries: ["x".repeat(1_048_576)] }, "entries: have 1048577 characters"],
+    [{ args: ["x"] }, "args: are for scripts; write the arguments into command"],
+  ])("of a wrong type are rejected", (spec, problem) => {
     expect(() => submit(spec)).toThrow(problem);
   });
 });

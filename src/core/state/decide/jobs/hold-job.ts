@@ -21,14 +21,14 @@ import { openJobToChange, shownReason } from "./job-to-change.ts";
 type HoldJob = CommandOf<"hold-job">;
 
 /**
- * Keeps a job, or one task of it, from being placed, or no longer. One row, however many tasks it has. Running
- * tasks continue; the server asks agents to return tasks that they have fetched ahead.
+ * Holds a job, or one task of it, in the queue, or releases it. Writes one row, however many tasks it has. Running tasks continue; the
+ * server asks agents to return tasks that they have fetched ahead.
  */
 export function holdJob(state: State, command: HoldJob): Decision<undefined> {
   const record = openJobToChange(state, command);
   const { job } = record;
   if (job.spec.energy !== undefined && command.index !== undefined) {
-    throw new AppError("conflict", `shares of job ${job.id} are held with the job`);
+    throw new AppError("conflict", `job ${job.id} is split by energy: hold the whole job`);
   }
   const hold = holdAfter(record, command);
   if (hold === job.hold) return { changes: [], answer: undefined };
@@ -72,17 +72,17 @@ function newHold(
   return { by, atMs, reason: shownReason(reason), ...(tasks && { tasks }) };
 }
 
-/** Each placement looks at them. */
+/** Limits their number: each placement reads them. */
 function checkSpans(job: Job, spans: readonly Span[]): readonly Span[] {
   if (spans.length <= limits.heldSpansMax) return spans;
   throw new AppError(
     "exhausted",
-    `at most ${limits.heldSpansMax} separate tasks of job ${job.id} can be held; hold the whole job, ` +
-      "or tasks that stand side by side",
+    `at most ${limits.heldSpansMax} separate tasks of job ${job.id} can be held; hold the whole job ` +
+      "or tasks with consecutive indexes",
   );
 }
 
-/** Tasks that agents have fetched ahead, and that are held now. */
+/** Tasks on hold that agents have fetched ahead. */
 function wantedBack(record: JobRecord, hold: UserHold): Change[] {
   if (record.progress.counts.held === 0) return [];
   const changes: Change[] = [];

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 describe("a job on hold", () => {
-  test("is not placed until it is released, and one row says so", () => {
+  test("is not placed until it is released, and that takes one row", () => {
     submit({ array: "0-999999", resources: { cpu: 1 } });
     const before = world.changes.length;
     hold();
@@ -40,7 +40,7 @@ describe("a job on hold", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("held tasks of an array are skipped, and come first when they are released", () => {
+  test("held tasks of an array are skipped, and go first when they are released", () => {
     submit({ array: "10-30:10", resources: { cpu: 4 } });
     hold(10);
     expect(placed()).toEqual(["1.20#1"]);
@@ -62,7 +62,7 @@ describe("a job on hold", () => {
     expect(placed()).toEqual(["1.7#1"]);
   });
 
-  test("continues where it runs, and a failed task stays in the queue", () => {
+  test("a running task continues, and a failed one stays in the queue", () => {
     submit({ retries: { max: 3, backoffMs: 0 } });
     expect(placed()).toEqual(["1.0#1"]);
     hold();
@@ -114,7 +114,7 @@ describe("a job on hold", () => {
   });
 });
 
-test("a paused group places nothing, others do, and agents must return its tasks that were fetched ahead", () => {
+test("a paused group places nothing, other groups do, and agents must return its tasks that were fetched ahead", () => {
   submit({ group: "a" });
   submit({ group: "b" });
   world.do({ kind: "put-group", id: groupId("a"), isPaused: true, by: "ada" });
@@ -202,7 +202,7 @@ describe("an update", () => {
   const update = (set: object): undefined =>
     world.do({ kind: "update-job", jobId: JOB, set, by: "ada" });
 
-  test("of the priority changes who goes first", () => {
+  test("of the priority changes the order", () => {
     submit({ resources: { cpu: 4 }, name: "first" });
     submit({ resources: { cpu: 4 }, priority: 1 });
     update({ priority: 2 });
@@ -215,7 +215,7 @@ describe("an update", () => {
     expect(world.state.jobs.get(JOB)?.job.submitted).toBeUndefined();
   });
 
-  test("of the group moves all that its tasks come to", () => {
+  test("of the group moves the tallies of its tasks", () => {
     submit({ array: "0-5" });
     placed();
     world.report("n1", [1, 0, 1], 0);
@@ -227,12 +227,12 @@ describe("an update", () => {
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 
-  test("does not make the same submission another one", () => {
+  test("does not affect the comparison of repeated submissions", () => {
     submit({ timeLimitMs: 1_000 }, "key");
     update({ timeLimitMs: null, priority: 5 });
     expect(world.state.jobs.get(JOB)?.job.spec).toMatchObject({ timeLimitMs: undefined });
     expect(submit({ timeLimitMs: 1_000 }, "key")).toBe(1);
-    expect(() => submit({}, "key")).toThrow("another timeLimitMs");
+    expect(() => submit({}, "key")).toThrow("timeLimitMs");
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 
@@ -240,7 +240,7 @@ describe("an update", () => {
     [{ priority: 1.5 }, "priority"],
     [{ timeLimitMs: 0 }, "timeLimitMs"],
     [{ group: "a b" }, "group"],
-  ])("%j is refused, and changes nothing", (set, field) => {
+  ])("%j is rejected, and changes nothing", (set, field) => {
     submit({});
     const before = world.changes.length;
     expect(() => update(set)).toThrow(field);
@@ -250,7 +250,7 @@ describe("an update", () => {
   test("into a group whose queue is full is rejected", () => {
     world.do({ kind: "put-group", id: groupId("small"), queuedTasksMax: 3 });
     submit({ array: "0-9" });
-    expect(() => update({ group: "small" })).toThrow("takes at most 3 queued tasks");
+    expect(() => update({ group: "small" })).toThrow("may queue at most 3 tasks");
   });
 });
 
@@ -264,7 +264,7 @@ describe("a rerun", () => {
       nowMs: world.nowMs,
     });
 
-  test("is a new job of the same spec that depends on nothing", () => {
+  test("is a new job of the same spec without dependencies", () => {
     submit({ array: "0-1", dependsOn: [{ kind: "singleton", name: "x" }], comment: "c" });
     placed();
     expect(rerun()).toEqual({ id: 2, existed: false });
@@ -273,7 +273,7 @@ describe("a rerun", () => {
     expect(other?.dependsOn).toBeUndefined();
   });
 
-  test("of some tasks has just these", () => {
+  test("of some tasks has exactly these", () => {
     submit({ array: "0-9" });
     rerun([3, 7]);
     expect(world.state.jobs.get(jobId(2))?.progress.counts.pending).toBe(2);

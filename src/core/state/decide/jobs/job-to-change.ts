@@ -13,7 +13,7 @@ interface JobChange extends Conditional {
   readonly index?: number | undefined;
 }
 
-/** The job that a command is about, at the revision that its caller has seen. */
+/** The job of a command, at the revision that its caller has seen. */
 export function jobToChange(state: State, command: JobChange): JobRecord {
   const { jobId, index } = command;
   const record = state.jobs.get(jobId);
@@ -25,7 +25,7 @@ export function jobToChange(state: State, command: JobChange): JobRecord {
   return record;
 }
 
-/** The same of a job that must not have ended. */
+/** The same for a job that must not have ended. */
 export function openJobToChange(state: State, command: JobChange): JobRecord {
   const record = jobToChange(state, command);
   const { job, progress } = record;
@@ -42,5 +42,5 @@ export function openJobToChange(state: State, command: JobChange): JobRecord {
   return record;
 }
 
-/** Why somebody changes something, as it is shown. */
+/** The reason for a change, as it is displayed. */
 export const shownReason = (reason: string): string => visible(reason, limits.reasonLengthMax);

@@ -10,8 +10,8 @@ import { openJobToChange, shownReason } from "./job-to-change.ts";
 type Requeue = CommandOf<"requeue-job">;
 
 /**
- * Tasks on nodes get another attempt: their agents stop them first. On a lost node nobody can be asked, as with a
- * cancellation; that agent stops the run when it returns.
+ * Tasks on nodes get another attempt: their agents stop them first. On a lost node no agent can stop it now, as with a cancellation; that
+ * agent stops the run when it returns.
  */
 export function requeueJob(state: State, command: Requeue): Decision<undefined> {
   const record = openJobToChange(state, command);
@@ -19,7 +19,7 @@ export function requeueJob(state: State, command: Requeue): Decision<undefined> 
   if (job.spec.energy !== undefined) {
     throw new AppError(
       "conflict",
-      `job ${job.id} is split by energy; what its shares leave is split again`,
+      `job ${job.id} is split by energy, and energy that its shares do not use is split again by itself`,
     );
   }
   const given = { ...command, reason: shownReason(command.reason) };

@@ -7,9 +7,7 @@ import type { State } from "../../state.ts";
 import { submitJobs } from "../tasks/submit-jobs.ts";
 import { jobToChange } from "./job-to-change.ts";
 
-/**
- * Submits the spec of a job again, or some tasks of it. It depends on nothing: the dependencies of the first job are over.
- */
+/** Submits the spec of a job again, or some of its tasks. The new job has no dependencies: those of the first job are over. */
 export function rerunJob(state: State, command: CommandOf<"rerun-job">): Decision<Submitted> {
   const { job } = jobToChange(state, command);
   const { idempotencyKey, by, nowMs } = command;

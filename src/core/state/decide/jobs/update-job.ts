@@ -9,10 +9,7 @@ import type { State } from "../../state.ts";
 import { checkGroupCapacity } from "../tasks/submit-jobs.ts";
 import { openJobToChange } from "./job-to-change.ts";
 
-/**
- * Replaces terms of a job that has not ended: one row, and its place in the queue follows. A time limit holds for
- * attempts that are placed later.
- */
+/** Replaces terms of a job that has not ended: one row; its place in the queue follows. A time limit applies to attempts that are placed later. */
 export function updateJob(state: State, command: CommandOf<"update-job">): Decision<undefined> {
   const { job, progress } = openJobToChange(state, command);
   const terms = toTerms(command.set);

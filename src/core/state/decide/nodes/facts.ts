@@ -7,7 +7,7 @@ import type { Change } from "../../change.ts";
 import type { CommandOf, Decision } from "../../command.ts";
 import type { State } from "../../state.ts";
 
-/** The machine of a connected agent is no longer what its hello said. */
+/** The facts of a connected agent's machine differ from those of its hello. */
 export function putFacts(
   state: State,
   { nodeId, session, facts }: CommandOf<"put-facts">,
@@ -19,7 +19,7 @@ export function putFacts(
   }
   const changes = changeFacts(state, nodeId, facts, node.capacity);
   if (changes.length === 0) return { changes, answer: undefined };
-  // What its machine has is shown with the node: the node changes, too.
+  // The facts are shown with the node: its row changes, too.
   return { changes: [...changes, { table: "node", row: { ...node } }], answer: undefined };
 }
 

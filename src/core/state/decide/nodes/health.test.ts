@@ -19,8 +19,8 @@ function aWorld(spec: Partial<JobSpecInput> = {}): World {
 
 const theTask = (world: World): Task => world.state.task({ jobId: jobId(1), index: 0 }) as Task;
 
-/** The node takes the task and gives it back, `times` times; returns how long it waited each time. */
-function giveBack(world: World, times: number): number[] {
+/** The node gets the task and returns it, `times` times; returns the backoff of each time. */
+function returnTask(world: World, times: number): number[] {
   return Array.from({ length: times }, () => {
     const [placed] = world.plan();
     world.report("n1", [1, 0, placed?.attempt ?? 0], FAULT);
@@ -32,9 +32,9 @@ function giveBack(world: World, times: number): number[] {
 }
 
 describe("a node that cannot start a task", () => {
-  test("gives it back: no retry is used, and the attempt is remembered", () => {
+  test("returns it: no retry is used, and the attempt is recorded", () => {
     const world = aWorld({ retries: { max: 0 } });
-    expect(giveBack(world, 1)).toEqual([0]);
+    expect(returnTask(world, 1)).toEqual([0]);
     const [past] = theTask(world).past;
     expect(theTask(world)).toMatchObject({ failures: 0, losses: 0, returns: 1 });
     expect(past).toMatchObject({ attempt: 1, nodeId: "n1", failure: FAULT });
@@ -43,19 +43,19 @@ describe("a node that cannot start a task", () => {
     expect(theTask(world)).toMatchObject({ returns: 1, state: { kind: "succeeded" } });
   });
 
-  test("may do so often: the task waits longer and longer, and fails in the end", () => {
+  test("may do so often: the backoff grows, and in the end the task fails", () => {
     const world = aWorld();
     const { returnsMax, returnsAtOnceMax: atOnce, returnBackoffMs, returnBackoffMsMax } = limits;
-    const waits = giveBack(world, returnsMax - 1);
+    const waits = returnTask(world, returnsMax - 1);
     expect(waits.slice(0, atOnce)).toEqual(Array.from({ length: atOnce }, () => 0));
     expect(waits.slice(atOnce, atOnce + 2)).toEqual([returnBackoffMs, 2 * returnBackoffMs]);
     expect(waits.at(-1)).toBe(returnBackoffMsMax);
-    expect(giveBack(world, 1)).toEqual([-1]);
+    expect(returnTask(world, 1)).toEqual([-1]);
     expect(theTask(world).state).toMatchObject({ kind: "failed", failure: FAULT });
     expect(theTask(world)).toMatchObject({ failures: 0, returns: returnsMax });
   });
 
-  test("does not bring back a task whose job is closed", () => {
+  test("does not requeue a task whose job is closed", () => {
     const world = aWorld({ queueDeadlineMs: 10 });
     world.plan();
     world.nowMs += 20;
@@ -67,7 +67,7 @@ describe("a node that cannot start a task", () => {
     expect(theTask(world)).toMatchObject({ returns: 1, state: { kind: "failed" } });
   });
 
-  test("says why, in words that may be shown", () => {
+  test("reports the reason in printable text", () => {
     const world = aWorld();
     const sickness = `full\u001b[2J${"x".repeat(2_000)}`;
     const health = { nodeId: nodeId("n1"), session: 7, sickness, nowMs: 5 };

@@ -13,12 +13,12 @@ export function reportHealth(
 ): Decision<undefined> {
   const node = requireConnected(state, nodeId, session);
   const { sickness: before, ...well } = node;
-  const row = { ...well, ...sicknessOf(sickness, node, nowMs) };
+  const row = { ...well, ...healthProblemOf(sickness, node, nowMs) };
   if (row.sickness?.reason === before?.reason) return { changes: [], answer: undefined };
   return { changes: [{ table: "node", row }], answer: undefined };
 }
 
-/** An agent's clock is wrong, or right again. Its reports are by the server's clock either way. */
+/** An agent's clock is wrong, or right again. Its reports use the server's clock either way. */
 export function reportClock(
   state: State,
   { nodeId, session, aheadMs }: CommandOf<"report-clock">,
@@ -35,13 +35,13 @@ export function requireConnected({ nodes }: State, nodeId: NodeId, session: numb
   throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
 }
 
-/** Agents are not trusted, and people read their reasons. A sickness that continues keeps its start time. */
-export function sicknessOf(
-  told: string | undefined,
+/** Agents are not trusted, and people read their reasons. An unhealthy state that continues keeps its start time. */
+export function healthProblemOf(
+  reported: string | undefined,
   known: Node | undefined,
   nowMs: number,
 ): Pick<Node, "sickness"> {
-  if (told === undefined) return {};
-  const reason = visible(told, limits.reasonLengthMax);
+  if (reported === undefined) return {};
+  const reason = visible(reported, limits.reasonLengthMax);
   return { sickness: { reason, sinceMs: known?.sickness?.sinceMs ?? nowMs } };
 }

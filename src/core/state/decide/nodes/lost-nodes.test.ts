@@ -19,7 +19,7 @@ const HEARD_MS = 5_000;
 const NOTICED_MS = 25_000;
 const RUN = { jobId: jobId(1), index: 0, attempt: 1 };
 
-/** Indexes follow from the rows, and rows are read back as they were. */
+/** Indexes follow from the rows, and rows are read back unchanged. */
 function expectSound(world: World): void {
   expect(checkState(world.state)).toEqual([]);
   expect(digest(readBack(world.changes))).toEqual(digest(world.state));
@@ -28,7 +28,7 @@ function expectSound(world: World): void {
 const theTask = (world: World): Task => world.state.task(RUN) as Task;
 const linkOf = (world: World) => world.state.nodes.get(nodeId("edge"))?.node.link;
 
-/** One task runs on the only node, whose agent was last heard at 5 s and is noticed to be away at 25 s. */
+/** One task runs on the only node, whose agent last reported at 5 s and is found disconnected at 25 s. */
 function awayWorld(loss?: LossTerms, runs = true): World {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("edge", { session: 7, nowMs: 1_000, loss }) });
@@ -58,8 +58,8 @@ const set = (
   loss: { onLost?: "requeue" | "keep" | "fail" | null; lostAfterMs?: number | null },
 ) => world.do({ kind: "set-node-loss", nodeId: nodeId("edge"), loss, nowMs: world.nowMs });
 
-describe("a node that is away", () => {
-  test("is lost so long after its last sign of life, however late that was noticed", () => {
+describe("a disconnected node", () => {
+  test("is lost a fixed time after its last sign of life, however late the server notices", () => {
     const world = awayWorld();
     expect(linkOf(world)).toEqual({ kind: "disconnected", sinceMs: HEARD_MS });
     expect(nextTickMs(world.state, SETTINGS)).toBe(HEARD_MS + 60_000);
@@ -74,7 +74,7 @@ describe("a node that is away", () => {
     ["the server's time", undefined, undefined, 60_000],
     ["its agent's", { lostAfterMs: 9_000 }, undefined, 9_000],
     ["an operator's", { lostAfterMs: 9_000 }, { lostAfterMs: 7_200_000 }, 7_200_000],
-  ])("may be away for %s", (_name, loss, given, afterMs) => {
+  ])("may be disconnected for %s", (_name, loss, given, afterMs) => {
     const world = awayWorld(loss);
     if (given !== undefined) set(world, given);
     expect(nextTickMs(world.state, SETTINGS)).toBe(HEARD_MS + afterMs);
@@ -84,13 +84,13 @@ describe("a node that is away", () => {
     ["requeue", "waiting", []],
     ["keep", "running", [RUN]],
     ["fail", "failed", []],
-  ] as const)("lost with a task that runs: %s", (onLost, then, wanted) => {
+  ] as const)("lost with a running task: %s", (onLost, then, wanted) => {
     const world = awayWorld({ onLost });
     tick(world, 1e7);
     expect(linkOf(world)?.kind).toBe("lost");
     expect(theTask(world).state.kind).toBe(then);
     expectSound(world);
-    // When it returns, it goes on only with what is still its own.
+    // When it returns, it continues only the tasks that are still assigned to it.
     const { stops } = back(world);
     expect(stops).toEqual(wanted.length === 0 ? [RUN] : []);
     world.report("edge", [1, 0, 1], 0);
@@ -117,7 +117,7 @@ describe("a node that is away", () => {
     ["keep", "boot-1", "waiting"],
     ["fail", "boot-1", "failed"],
     ["fail", "boot-2", "failed"],
-  ] as const)("%s: returns (%s) without the run it had", (onLost, bootId, then) => {
+  ] as const)("%s: returns (%s) without its run", (onLost, bootId, then) => {
     const world = awayWorld({ onLost });
     back(world, [], bootId);
     expect(theTask(world).state.kind).toBe(then);
@@ -131,7 +131,7 @@ describe("a node that is away", () => {
   });
 });
 
-describe("what a lost node keeps", () => {
+describe("a task that a lost node keeps", () => {
   const cancel = { kind: "cancel-job", jobId: jobId(1), by: "me", reason: "enough" } as const;
 
   test("is cancelled at once, and stopped when the node returns", () => {
@@ -143,7 +143,7 @@ describe("what a lost node keeps", () => {
     expectSound(world);
   });
 
-  test("and was being cancelled before is cancelled when the node is lost", () => {
+  test("is cancelled when the node is lost, if it was being cancelled before", () => {
     const world = awayWorld({ onLost: "keep" });
     world.do({ ...cancel, index: undefined, nowMs: NOTICED_MS });
     expect(theTask(world).state.kind).toBe("stopping");
@@ -165,7 +165,7 @@ describe("what a lost node keeps", () => {
     expectSound(world);
   });
 
-  test("runs elsewhere when the node is removed, unless it may run once only", () => {
+  test("runs elsewhere when the node is removed, unless it must run once only", () => {
     for (const [onLost, then] of [
       ["keep", "waiting"],
       ["fail", "failed"],
@@ -178,7 +178,7 @@ describe("what a lost node keeps", () => {
   });
 });
 
-test("what an operator set survives restarts and hellos, until it is unset", () => {
+test("the setting of an operator survives restarts and hellos, until it is unset", () => {
   const world = awayWorld({ onLost: "fail" });
   const terms = () => {
     const node = world.state.nodes.get(nodeId("edge"))?.node;

@@ -7,7 +7,7 @@ import type { Task } from "../../../model/job/task.ts";
 import { checkName, clusterId } from "../../../model/ids.ts";
 import type { LossPolicy, LossTerms, Node } from "../../../model/node/node.ts";
 import { lossPolicyOf } from "../../../model/node/node.ts";
-import { checkPower, toldPower, withPower } from "../../../model/node/power.ts";
+import { checkPower, reportedPower, withPower } from "../../../model/node/power.ts";
 import { checkAmountNames } from "../../../model/resources.ts";
 import { checkLabels, visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
@@ -24,11 +24,11 @@ import {
 } from "../tasks/end-attempt.ts";
 import { checkRevision, type Conditional } from "../if-revision.ts";
 import { changeFacts } from "./facts.ts";
-import { sicknessOf } from "./health.ts";
+import { healthProblemOf } from "./health.ts";
 import { begun, isHeldTask } from "../tasks/held.ts";
 import { released } from "./quarantine.ts";
 
-/** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
+/** An agent said hello: adds its node, and reconciles its runs with the tasks of the node. */
 export function connectNode(state: State, hello: NodeHello): Decision<Answers["connect-node"]> {
   const known = state.nodes.get(hello.nodeId);
   checkHello(state, hello, known?.node);
@@ -66,11 +66,11 @@ function checkHello(state: State, hello: NodeHello, known: Node | undefined): vo
   checkNames(hello);
   checkCluster(state, hello);
   if (known === undefined && state.nodes.size >= limits.nodesMax) {
-    throw new AppError("exhausted", `there are ${limits.nodesMax} nodes already`);
+    throw new AppError("exhausted", `the limit of ${limits.nodesMax} nodes is reached`);
   }
   const spoke = known?.clusterAgent !== undefined;
   if (known !== undefined && spoke !== (hello.clusterAgent !== undefined)) {
-    const what = spoke ? "is the agent of a cluster" : "is a node of its own";
+    const what = spoke ? "is the name of a cluster's agent" : "is the name of a node";
     throw new AppError(
       "permission_denied",
       `${hello.nodeId} ${what}; choose another name (--name)`,
@@ -80,27 +80,27 @@ function checkHello(state: State, hello: NodeHello, known: Node | undefined): vo
     throw new AppError(
       "permission_denied",
       `node ${hello.nodeId} belongs to another agent; choose another name, or remove the node ` +
-        `first if that agent is gone for good (busbar nodes remove ${hello.nodeId})`,
+        `first if that agent will not return (busbar nodes remove ${hello.nodeId})`,
     );
   }
 }
 
-/** A cluster is spoken for as a whole, or by its nodes. */
+/** A cluster has agents of the whole cluster, or agents of its nodes. */
 function checkCluster({ clusters }: State, { cluster, clusterAgent }: NodeHello): void {
   const kind = clusters.get(clusterId(cluster))?.kind;
   if (clusterAgent === undefined) {
     if (kind !== "pulling") return;
     throw new AppError(
       "permission_denied",
-      `cluster ${cluster} was registered with a graph and takes no agents of nodes; run one for all ` +
-        "of it (--executor), choose another name (--cluster), or delete it first " +
+      `cluster ${cluster} is a pull cluster, whose nodes have no agents; start one agent for the whole cluster ` +
+        "(--executor), choose another name (--cluster), or delete the cluster first " +
         `(busbar cluster delete ${cluster})`,
     );
   }
   if (kind === "managed") {
     throw new AppError(
       "permission_denied",
-      `cluster ${cluster} has agents on its nodes and cannot be spoken for as a whole; ` +
+      `cluster ${cluster} is managed: its nodes have agents, so it cannot have one agent for the whole cluster; ` +
         "choose another name (--cluster)",
     );
   }
@@ -120,14 +120,14 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   bootId: visible(hello.bootId, limits.nameLengthMax),
   agentVersion: visible(hello.agentVersion, limits.nameLengthMax),
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
-  ...sicknessOf(hello.sickness, known, hello.nowMs),
+  ...healthProblemOf(hello.sickness, known, hello.nowMs),
   ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
   ...(hello.canHold === true ? { canHold: true } : {}),
   ...(hello.canAttach === true ? { canAttach: true } : {}),
   ...(hello.instancesOnly === true ? { instancesOnly: true } : {}),
   ...(hello.power === undefined
     ? {}
-    : { power: toldPower(hello.power, known?.power, hello.nowMs) }),
+    : { power: reportedPower(hello.power, known?.power, hello.nowMs) }),
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
   ...(hello.loss === undefined ? {} : { loss: hello.loss }),
@@ -161,7 +161,7 @@ function reconcile(
   const lose = (task: ActiveTask): void => {
     const job = state.jobs.get(task.jobId)?.job;
     if (job === undefined) return;
-    const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
+    const message = rebooted ? "its machine was restarted" : "its agent has no record of it";
     const row = isOnceOnly
       ? failForGood(task, message, hello.nowMs)
       : loseAttempt(job, task, message, hello.nowMs, known && awaySince(known, hello.nowMs));
@@ -216,7 +216,7 @@ export const disconnected = (node: Node, sinceMs: number): Change => ({
 export function drainNode(state: State, command: CommandOf<"drain-node">): Decision<undefined> {
   const { drain: given, by } = command;
   const { node: before } = nodeToChange(state, command);
-  // An operator who undrains the node has looked at it.
+  // An operator who undrains the node has checked it: this ends a quarantine.
   const node = given === undefined ? released(before) : before;
   const drain = given && { by, reason: visible(given.reason, limits.reasonLengthMax) };
   if (
@@ -298,7 +298,7 @@ export function loseNode(state: State, record: NodeRecord, nowMs: number): Chang
   return changes;
 }
 
-/** When its agent was last heard of. */
+/** The last sign of life of its agent. */
 const awaySince = ({ link }: Node, nowMs: number): number =>
   link.kind === "connected" ? nowMs : link.sinceMs;
 
@@ -341,7 +341,7 @@ function endTasks(
   return changes;
 }
 
-/** What its agent may have begun: nobody knows of those that it held. */
+/** Tasks that its agent may have begun, held ones included. */
 const tasksOn = ({ tasks, held }: NodeRecord) => [
   ...[...tasks].filter(isActiveTask),
   ...[...held].filter(isHeldTask).map(begun),

@@ -1,7 +1,7 @@
 import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
 import { limits } from "../../../../limits.ts";
 import type { Node } from "../../../model/node/node.ts";
-import { checkPower, toldPower, withPower } from "../../../model/node/power.ts";
+import { checkPower, reportedPower, withPower } from "../../../model/node/power.ts";
 import type { Change } from "../../change.ts";
 import type { CommandOf, Decision } from "../../command.ts";
 import type { NodeRecord } from "../../../scheduler/nodes/node-record.ts";
@@ -9,13 +9,13 @@ import type { State } from "../../state.ts";
 import { isActiveTask } from "../tasks/end-attempt.ts";
 import { requireConnected } from "./health.ts";
 
-/** The power of a node has changed, or its expected power has. Running shares continue. */
+/** The present or expected power of a node has changed. Running shares continue. */
 export function reportPower(
   state: State,
-  { nodeId, session, power: told, nowMs }: CommandOf<"report-power">,
+  { nodeId, session, power: reported, nowMs }: CommandOf<"report-power">,
 ): Decision<undefined> {
   const node = requireConnected(state, nodeId, session);
-  const power = toldPower(checkPower(told, "power"), node.power, nowMs);
+  const power = reportedPower(checkPower(reported, "power"), node.power, nowMs);
   if (isDeepEqual(power, node.power)) return { changes: [], answer: undefined };
   const isSamePlace =
     node.power !== undefined &&
@@ -26,7 +26,10 @@ export function reportPower(
   return { changes: [{ table: "node", row }], answer: undefined };
 }
 
-/** When shares of a node are taken back for want of power; undefined: it has some, or works at none. */
+/**
+ * The time at which shares of a node are taken back because it has no power; undefined: it has power,
+ * or no share.
+ */
 export function takeBackAtMs({ node, tasks }: NodeRecord): number | undefined {
   const sinceMs = node.power?.noneSinceMs;
   if (sinceMs === undefined || node.link.kind === "lost") return undefined;

@@ -30,7 +30,7 @@ const nodeOf = (world: World, name: string): Node =>
   world.state.nodes.get(nodeId(name))?.node as Node;
 const phaseOf = (world: World, name: string) => nodeOf(world, name).quarantine?.phase.kind;
 
-/** A job of its own that is placed on the node and ends there after `tookMs`. */
+/** A new job that is placed on the node and ends there after `tookMs`. */
 function run(
   world: World,
   node: string,
@@ -74,7 +74,7 @@ function aQuarantine(): World {
   return world;
 }
 
-describe("what counts against a node", () => {
+describe("evidence against a node", () => {
   const cases: readonly (readonly [TaskFailure, tookMs: number, counts: boolean])[] = [
     [FAILED, 0, true],
     [FAILED, quickFailureMs - 1, true],
@@ -94,7 +94,7 @@ describe("what counts against a node", () => {
     });
   }
 
-  test("something that works there in between takes it back", () => {
+  test("a task that works there in between clears it", () => {
     const world = aWorld("n1", "n2");
     runMany(world, "n1", FAILED, quarantineJobs - 1);
     run(world, "n2", { kind: "succeeded" });
@@ -103,7 +103,7 @@ describe("what counts against a node", () => {
     expect(phaseOf(world, "n1")).toBeUndefined();
   });
 
-  test("a success elsewhere after the last failure is enough: nobody waits for another one", () => {
+  test("a success elsewhere after the last failure is enough: no further failure is needed", () => {
     const world = aWorld("n1", "n2");
     runMany(world, "n1", FAILED, quarantineJobs);
     expect(phaseOf(world, "n1")).toBeUndefined();
@@ -111,7 +111,7 @@ describe("what counts against a node", () => {
     expect(phaseOf(world, "n1")).toBe("closed");
   });
 
-  test("an operator chooses how many, how quick, and for how long at first", () => {
+  test("an operator sets the number of jobs, the time limit and the first wait", () => {
     const world = aWorldWith({ jobs: 2, quickMs: 5_000, firstMs: 60_000 }, "n1", "n2");
     runMany(world, "n1", FAILED, 2, 4_999);
     run(world, "n2", { kind: "succeeded" });
@@ -125,7 +125,7 @@ describe("what counts against a node", () => {
     expect(phaseOf(never, "n1")).toBeUndefined();
   });
 
-  test("what happened long ago does not count", () => {
+  test("old failures do not count", () => {
     const world = aWorld("n1", "n2");
     runMany(world, "n1", FAILED, quarantineJobs - 1);
     run(world, "n2", { kind: "succeeded" });
@@ -134,13 +134,13 @@ describe("what counts against a node", () => {
     expect(phaseOf(world, "n1")).toBeUndefined();
   });
 
-  test("a node alone is never quarantined: there is none that does better", () => {
+  test("a node alone is never quarantined: there is none to compare with", () => {
     const world = aWorld("n1");
     runMany(world, "n1", FAILED, 3 * quarantineJobs);
     expect(phaseOf(world, "n1")).toBeUndefined();
   });
 
-  test("while nothing works anywhere, it is the jobs", () => {
+  test("while nothing works anywhere, the jobs are at fault", () => {
     const world = aWorld("n1", "n2");
     for (let done = 0; done < 3 * quarantineJobs; done++) {
       run(world, "n1", FAILED);
@@ -151,7 +151,7 @@ describe("what counts against a node", () => {
 });
 
 describe("a quarantined node", () => {
-  test("says why, and gets nothing", () => {
+  test("shows why, and gets no tasks", () => {
     const world = aQuarantine();
     const { quarantine } = nodeOf(world, "n1");
     expect(quarantine?.reason).toContain(`${quarantineJobs} jobs in a row failed here within`);
@@ -181,7 +181,7 @@ describe("a quarantined node", () => {
     expect(waits.at(-1)).toBe(quarantineMsMax);
   });
 
-  test("is tried by one task at a time, and is free when that one works", () => {
+  test("is tried by one task at a time, and is released when that one works", () => {
     const world = aQuarantine();
     world.nowMs += quarantineMs;
     tick(world);
@@ -197,7 +197,7 @@ describe("a quarantined node", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("is tried again when its trial shows nothing", () => {
+  test("is tried again when its trial is inconclusive", () => {
     const world = aQuarantine();
     world.nowMs += quarantineMs;
     tick(world);
@@ -206,7 +206,7 @@ describe("a quarantined node", () => {
     expect(nodeOf(world, "n1").quarantine?.strikes).toBe(1);
   });
 
-  test("is not left in a trial that ended just before the server did", () => {
+  test("is not left in a trial that ended just before the server stopped", () => {
     const world = aQuarantine();
     world.nowMs += quarantineMs;
     tick(world);
@@ -214,13 +214,13 @@ describe("a quarantined node", () => {
     const [job] = world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs });
     world.plan();
     world.report("n1", [job?.id ?? 0, 0, 1], 1);
-    world.restart(); // before anybody judged it
+    world.restart(); // before it was evaluated
     expect(nextTickMs(world.state, SETTINGS)).toBe(0);
     tick(world);
     expect(phaseOf(world, "n1")).toBe("closed");
   });
 
-  test("is used again when an operator says so, and begins anew", () => {
+  test("is used again when an operator undrains it, without old evidence", () => {
     const world = aQuarantine();
     world.do({ kind: "drain-node", nodeId: nodeId("n1"), drain: undefined });
     expect(phaseOf(world, "n1")).toBeUndefined();
@@ -228,7 +228,7 @@ describe("a quarantined node", () => {
     expect(phaseOf(world, "n1")).toBeUndefined();
   });
 
-  test("stays so when it is drained, and when its agent comes back", () => {
+  test("stays quarantined when it is drained, and when its agent reconnects", () => {
     const world = aQuarantine();
     const drain = { reason: "look" };
     world.do({ kind: "drain-node", nodeId: nodeId("n1"), drain });

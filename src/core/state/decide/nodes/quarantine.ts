@@ -4,8 +4,8 @@ import type { Change } from "../../change.ts";
 import type { State } from "../../state.ts";
 
 /**
- * The next node that is quarantined, tried again or released, for what ended on it. Looks at the
- * newest state, so each must be applied before the next is asked for.
+ * The next node that is quarantined, tried again or released after a task ended on it. Reads the newest
+ * state: apply each change before the next call.
  *
  *   closed --time--> open --a task is placed--> trial --it works--> released
  *      ^                                          |
@@ -29,7 +29,7 @@ function quarantined(state: State, node: Node, nowMs: number): Node | undefined 
   const { suspicions } = state.fleet;
   const { terms } = suspicions;
   const jobs = suspicions.evidence(node, nowMs);
-  if (jobs.length < terms.jobs || !mayBeSpared(state, node)) return undefined;
+  if (jobs.length < terms.jobs || !mayQuarantine(state, node)) return undefined;
   const last = jobs.slice(-terms.jobs).join(", ");
   const reason =
     `${jobs.length} jobs in a row failed here within ${terms.quickMs} ms of their start ` +
@@ -37,8 +37,8 @@ function quarantined(state: State, node: Node, nowMs: number): Node | undefined 
   return { ...node, quarantine: closedFor(state, { strikes: 1, reason, sinceMs: nowMs }, nowMs) };
 }
 
-/** At most half of the nodes of a cluster that would take tasks: if more look bad, it is the jobs. */
-function mayBeSpared(state: State, { cluster }: Node): boolean {
+/** At most half of the ready nodes of a cluster: if more look bad, the jobs are at fault. */
+function mayQuarantine(state: State, { cluster }: Node): boolean {
   let [all, spared] = [0, 0];
   for (const { node } of state.fleet.inCluster(cluster)) {
     const { link, drain, sickness, clusterAgent, quarantine } = node;
@@ -57,7 +57,7 @@ function closedFor(state: State, why: Omit<Quarantine, "phase">, nowMs: number):
   return { ...why, phase: { kind: "closed", untilMs } };
 }
 
-/** Something ended on a quarantined node: if it was its trial, that is over. */
+/** A task ended on a quarantined node: if it was its trial, evaluates it. */
 function tried(state: State, node: Node, quarantine: Quarantine, nowMs: number): Node | undefined {
   const { phase, reason, sinceMs, strikes } = quarantine;
   if (phase.kind !== "trial") return undefined;
@@ -65,12 +65,12 @@ function tried(state: State, node: Node, quarantine: Quarantine, nowMs: number):
   const verdict =
     task === undefined ? "nothing" : state.fleet.suspicions.verdictOn(task, phase.attempt);
   switch (verdict) {
-    case undefined: // it goes on
+    case undefined: // it continues
       return undefined;
     case "worked":
       return released(node);
     case "failed-at-once":
-      // A job that fails everywhere says nothing: the next one is tried.
+      // A job that fails everywhere proves nothing: the next job is the trial.
       if (state.fleet.suspicions.isPoison(phase.jobId)) return opened(node, quarantine);
       return {
         ...node,
@@ -91,7 +91,10 @@ const opened = (node: Node, quarantine: Quarantine): Node => ({
   quarantine: { ...quarantine, phase: { kind: "open" } },
 });
 
-/** What time alone brings to quarantined nodes: they take a task, or their trial has lasted. */
+/**
+ * Changes of quarantined nodes that are due by time: they get a task, or their trial has lasted long
+ * enough.
+ */
 export function tickQuarantines(state: State, nowMs: number): Change[] {
   const changes: Change[] = [];
   for (const { node } of state.fleet.suspicions.quarantined) {
@@ -106,12 +109,12 @@ export function tickQuarantines(state: State, nowMs: number): Change[] {
   return changes;
 }
 
-/** When `tickQuarantines` has something to do for it; undefined: not before something else happens. */
+/** The time at which `tickQuarantines` has work for it; undefined: not before another event. */
 export function dueAtMs(state: State, { phase }: Quarantine): number | undefined {
   if (phase.kind === "closed") return phase.untilMs;
   if (phase.kind === "open") return undefined;
   const task = state.task(phase);
-  // It ended just before the server did.
+  // It ended just before the server stopped.
   if (task === undefined || state.fleet.suspicions.verdictOn(task, phase.attempt) !== undefined)
     return 0;
   return task.state.kind === "running"

@@ -15,15 +15,18 @@ import type { State } from "../../state.ts";
 import { cancelJob } from "../tasks/cancel-job.ts";
 import { submitJobs } from "../tasks/submit-jobs.ts";
 
-/** A slot that is to have a new job: one that is there and whose job has ended, or a new one. */
+/** A slot that needs a new job: an existing one whose job has ended, or a new one. */
 export interface EmptySlot {
   readonly name: string;
-  /** Of one that the core names. */
+  /** For a slot that the core names. */
   readonly number?: number | undefined;
   readonly generation: number;
 }
 
-/** Jobs for slots whose own have ended, or that are new; refused like any submission, all or none. */
+/**
+ * Submits jobs for new slots and for slots whose jobs have ended; rejected like any submission, all or
+ * none.
+ */
 export function fillSlots(
   state: State,
   service: Service,
@@ -48,21 +51,21 @@ export function fillSlots(
   return { changes: [...changes, ...rows], jobIds: answer.map((one) => one.id) };
 }
 
-/** A slot whose job has ended, or ended for good, as one that is to have another. */
+/** A slot whose job has ended, or ended for good, as one that needs another. */
 export const emptied = ({ row: { name, number, generation } }: SlotRecord): EmptySlot => ({
   name,
   number,
   generation,
 });
 
-/** A new slot has what was rolled out last. */
+/** A new slot has the generation that was rolled out last. */
 export const newSlot = (service: Service, name: string, number?: number): EmptySlot => ({
   name,
   number,
   generation: steadyGeneration(service),
 });
 
-/** Who has a job end, why and when. */
+/** Who ends a job, why and when. */
 export interface EndOrder {
   readonly reason: string;
   readonly by: string;
@@ -79,14 +82,14 @@ export function stopSlot(state: State, row: Slot, order: EndOrder): readonly Cha
   return [{ table: "slot", row }, ...cancelled];
 }
 
-/** Removes a slot: at once if its job has ended, and with the end of its job otherwise. */
+/** Removes a slot: at once if its job has ended, otherwise when it ends. */
 export function removeSlot(state: State, slot: SlotRecord, order: EndOrder): readonly Change[] {
   if (!slot.isLive) return [{ table: "slot", removed: slot.row.id }];
   if (slot.row.isRemoved === true) return [];
   return stopSlot(state, { ...slot.row, isRemoved: true }, order);
 }
 
-/** Its next job is of this generation: the present one ends first. */
+/** Gives the slot a job of this generation after its present job has ended. */
 export function replaceJob(
   state: State,
   slot: SlotRecord,

@@ -1,14 +1,15 @@
 import { AppError, invalid } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import { checkName, type ServiceId } from "../../../model/ids.ts";
+import { instancesAtOnce } from "../../../model/service/instances-at-once.ts";
 import type { Answers, CommandOf, Decision } from "../../command.ts";
 import type { AddedInstance } from "../../services/service-commands.ts";
 import type { SlotRecord } from "../../services/service-record.ts";
 import type { State } from "../../state.ts";
 import { emptied, type EmptySlot, fillSlots, newSlot, removeSlot } from "./fill-slots.ts";
-import { requireService } from "./services.ts";
+import { requireService, templateChars } from "./services.ts";
 
-/** Instances that a caller names, beside those that the core counts. One that ended for good is started anew. */
+/** Adds instances that a caller names, beside those that the core numbers. Starts instances again that ended for good. */
 export function addInstances(
   state: State,
   { service: id, names, by, nowMs }: CommandOf<"add-instances">,
@@ -20,7 +21,10 @@ export function addInstances(
   for (const name of names) {
     const slot = record.slots.get(name);
     if (slot?.row.isRemoved === true) {
-      throw new AppError("conflict", `instance ${name} of service ${id} is ending; wait for it`);
+      throw new AppError(
+        "conflict",
+        `instance ${name} of service ${id} is ending; try again when it has ended`,
+      );
     }
     if (slot === undefined) empty.push(newSlot(record.row, name));
     else if (slot.row.ended !== undefined) empty.push(emptied(slot));
@@ -28,6 +32,13 @@ export function addInstances(
   }
   if (state.services.slotCount + empty.length > limits.instancesMax) {
     throw new AppError("exhausted", `at most ${limits.instancesMax} instances of all services`);
+  }
+  const atOnce = instancesAtOnce(templateChars(record.row.template.spec));
+  if (empty.length > atOnce) {
+    throw invalid(
+      "names",
+      `at most ${atOnce} at once with a template of this size, not ${empty.length}`,
+    );
   }
   const { changes, jobIds } = fillSlots(state, record.row, empty, { by, nowMs });
   const made = new Map(empty.map(({ name }, at) => [name, jobIds[at]]));
@@ -40,7 +51,7 @@ export function addInstances(
   return { changes, answer: { instances } };
 }
 
-/** Ends their jobs; each goes when its job has ended. All or none. */
+/** Ends their jobs; each instance is removed when its job has ended. All or none. */
 export function removeInstances(
   state: State,
   { service: id, names, reason, by, nowMs }: CommandOf<"remove-instances">,

@@ -5,8 +5,8 @@ import { replaceJob } from "./fill-slots.ts";
 import { describeFailure } from "../../../model/job/task.ts";
 
 /**
- * One slot further, as long as no more than `maxUnavailable` are between two generations; stops when a new instance fails,
- * and is done when all have the new generation and are ready.
+ * Rolls out one more slot, while no more than `maxUnavailable` are between two generations; stops when a new instance fails, and is done
+ * when all have the new generation and are ready.
  */
 export function rolloutStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
   const { row, sets } = record;
@@ -28,7 +28,7 @@ export function rolloutStep(state: State, record: ServiceRecord, nowMs: number):
   return replaceJob(state, slot, generation, { reason, by: row.changedBy, nowMs });
 }
 
-/** Those that do not run go first: nothing is lost by them, and back to what ran before they need not be tried one by one. */
+/** Instances that do not run go first: replacing them loses nothing, and a rollback need not try them one by one. */
 function nextOutdated({ row, sets }: ServiceRecord): SlotRecord | undefined {
   const { rollout, template, terms } = row;
   const mayMore = sets.unready.size < terms.maxUnavailable;

@@ -22,7 +22,7 @@ import type { State } from "../../state.ts";
 import { checkRevision, type Conditional } from "../if-revision.ts";
 import { replaceJob } from "./fill-slots.ts";
 
-/** Creates a service, or changes what is given. Another template is rolled out; the same one starts anew what ended for good. */
+/** Creates a service, or changes the given fields. A different template is rolled out; the same one restarts instances that ended for good. */
 export function putService(state: State, command: CommandOf<"put-service">): Decision<undefined> {
   const { id, replicas, rollout, by, nowMs } = command;
   const known = state.services.get(id);
@@ -33,7 +33,7 @@ export function putService(state: State, command: CommandOf<"put-service">): Dec
     if (spec === undefined)
       throw unprocessable("template", `is missing: there is no service ${id} yet`);
     if (state.services.size >= limits.servicesMax) {
-      throw new AppError("exhausted", `there are ${limits.servicesMax} services already`);
+      throw new AppError("exhausted", `the limit of ${limits.servicesMax} services is reached`);
     }
     const row: Service = {
       id,
@@ -73,9 +73,11 @@ const isSame = (a: Service, b: Service): boolean =>
   a.replicas === b.replicas &&
   a.rollout.kind === b.rollout.kind;
 
-/** Former templates are stored with each change of the service. */
+export const templateChars = (spec: JobSpec): number => JSON.stringify(storedSpec(spec)).length;
+
+/** Limited in size: earlier templates are stored with each change of the service. */
 function checkTemplate(spec: JobSpec): JobSpec {
-  const { length } = JSON.stringify(storedSpec(spec));
+  const length = templateChars(spec);
   if (length <= limits.templateCharsMax) return spec;
   throw unprocessable("template", `has ${length} characters; at most ${limits.templateCharsMax}`);
 }
@@ -85,7 +87,7 @@ interface Order {
   readonly nowMs: number;
 }
 
-/** The same as the present one, one that is remembered, or a new generation. */
+/** The present template, a stored earlier one, or a new generation. */
 function withTemplate(
   record: ServiceRecord,
   row: Service,
@@ -95,7 +97,7 @@ function withTemplate(
   const isIt = (one: Template): boolean =>
     isDeepEqual(one.spec.terms, spec.terms) && isDeepEqual(one.spec.work, spec.work);
   if (isIt(row.template)) {
-    // A rollout that was stopped is tried again.
+    // A stopped rollout is tried again.
     const { rollout } = row;
     if (rollout.kind !== "stopped") return row;
     return { ...row, rollout: { kind: "rolling", from: rollout.from, sinceMs: nowMs } };
@@ -123,21 +125,21 @@ function rolledTo(record: ServiceRecord, row: Service, template: Template, nowMs
 const rolloutOf = ({ slots }: ServiceRecord, from: number, sinceMs: number): Rollout =>
   slots.size === 0 ? { kind: "done" } : { kind: "rolling", from, sinceMs };
 
-/** The latest, and the one that was rolled out last, which instances are still made of. */
+/** The latest, and the one that was rolled out last, which new instances still use. */
 function keepSome(former: readonly Template[], from: number): readonly Template[] {
   if (former.length <= limits.templatesKept) return former;
   const dropped = former.findIndex(({ generation }) => generation !== from);
   return former.filter((_one, at) => at !== dropped);
 }
 
-/** Instances that ended for good, and those for which a rollout was stopped, get a new job. */
+/** Instances that ended for good, and those that stopped a rollout, get a new job. */
 function startAgain(
   state: State,
   { sets, row: before }: ServiceRecord,
   row: Service,
   order: Order,
 ): readonly Change[] {
-  if (row.template !== before.template) return []; // the rollout comes to them
+  if (row.template !== before.template) return []; // the rollout replaces them
   const reason = `started again by ${order.by}`;
   const slots = new Set([...sets.settled, ...sets.failing]);
   return [...slots].flatMap((slot) =>
@@ -155,7 +157,7 @@ export function scaleService(
   return written({ ...row, replicas, changedBy: command.by });
 }
 
-/** Back to what was rolled out before, or to a generation that is remembered. */
+/** Rolls back to the template before, or to a stored generation. */
 export function rollbackService(
   state: State,
   command: CommandOf<"rollback-service">,
@@ -170,12 +172,12 @@ export function rollbackService(
     throw new AppError("conflict", `service ${id} has no former template to go back to`);
   }
   if (wanted === row.template.generation) {
-    throw new AppError("conflict", `generation ${wanted} is the present one of service ${id}`);
+    throw new AppError("conflict", `service ${id} already has generation ${wanted}`);
   }
   const template = templateOf(row, wanted);
   if (template === undefined) {
-    const known = `it remembers ${numbers.join(", ")}`;
-    const problem = `service ${id} does not remember generation ${wanted}; ${known}`;
+    const known = `retained: ${numbers.join(", ")}`;
+    const problem = `service ${id} has no generation ${wanted}; ${known}`;
     throw new AppError("not_found", problem, { field: "generation" });
   }
   const { by, nowMs } = command;
@@ -197,7 +199,7 @@ export function removeService(
 
 const missing = (id: ServiceId): AppError => new AppError("not_found", `there is no service ${id}`);
 
-/** A service that stays. */
+/** A service that is not being removed. */
 export function requireService(state: State, id: ServiceId): ServiceRecord {
   const record = state.services.get(id);
   if (record === undefined) throw missing(id);

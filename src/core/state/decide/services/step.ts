@@ -8,21 +8,22 @@ import {
   type SlotEnd,
   steadyGeneration,
 } from "../../../model/service/service.ts";
+import { instancesAtOnce } from "../../../model/service/instances-at-once.ts";
 import { endOf } from "../../../model/progress.ts";
 import type { Change } from "../../change.ts";
 import type { ServiceRecord, SlotRecord } from "../../services/service-record.ts";
 import type { State } from "../../state.ts";
 import { emptied, type EmptySlot, fillSlots, newSlot, removeSlot } from "./fill-slots.ts";
 import { rolloutStep } from "./rollout.ts";
+import { templateChars } from "./services.ts";
 
 /**
- * The next changes that a service needs to be as it is wanted; undefined: none does. Looks at the newest state, so each must
- * be applied before the next are asked for. Looks only at services that something happened to, and at a bounded number
- * of their slots.
+ * The next changes that bring a service to its wanted state; undefined: none is needed. Reads the newest state: apply the changes before
+ * the next call. Reads only changed services, and a bounded number of their slots.
  */
 export function nextServiceStep(state: State, nowMs: number): readonly Change[] | undefined {
   const { services } = state;
-  services.ringDue(nowMs);
+  services.processDueAlarms(nowMs);
   for (;;) {
     const record = services.nextChanged();
     if (record === undefined) return undefined;
@@ -31,7 +32,7 @@ export function nextServiceStep(state: State, nowMs: number): readonly Change[] 
   }
 }
 
-/** Whatever they change marks the service as changed: the rest of its work follows in the next step. */
+/** Each change marks the service as changed: the rest of its work follows in the next step. */
 function stepOf(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
   if (record.row.removal !== undefined) return removalStep(state, record, nowMs);
   for (const step of [endsStep, surplusStep, missingStep, rolloutStep]) {
@@ -41,7 +42,7 @@ function stepOf(state: State, record: ServiceRecord, nowMs: number): readonly Ch
   return [];
 }
 
-/** The service is removed: all its slots go, then itself. */
+/** The service is being removed: first all its slots, then itself. */
 function removalStep(state: State, { row, sets, slots }: ServiceRecord, nowMs: number): Change[] {
   const { removal } = row;
   if (removal === undefined) return [];
@@ -52,7 +53,7 @@ function removalStep(state: State, { row, sets, slots }: ServiceRecord, nowMs: n
   );
 }
 
-/** Slots whose jobs have ended: each goes, gets another job, or says how it ended. */
+/** Slots whose jobs have ended: each is removed, gets another job, or records how it ended. */
 function endsStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
   const changes: Change[] = [];
   const empty: EmptySlot[] = [];
@@ -70,7 +71,7 @@ function afterEnd(state: State, { row }: SlotRecord): "goes" | "again" | SlotEnd
   if (row.isRemoved === true) return "goes";
   if (row.isReplaced === true) return "again";
   const record = state.jobs.get(row.jobId);
-  // A caller has cancelled it: what the core counts is made anew, what a caller named is not.
+  // A caller has cancelled it: numbered instances are replaced, named ones are not.
   if (record === undefined || record.job.closed?.kind === "cancelled") {
     return row.number === undefined ? "goes" : "again";
   }
@@ -81,7 +82,7 @@ function afterEnd(state: State, { row }: SlotRecord): "goes" | "again" | SlotEnd
   return why === undefined ? end : { ...end, reason: why };
 }
 
-/** More instances than are wanted: those with the largest numbers go. */
+/** More instances than wanted: removes those with the largest numbers. */
 function surplusStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
   const { row, counted } = record;
   const changes: Change[] = [];
@@ -94,7 +95,7 @@ function surplusStep(state: State, record: ServiceRecord, nowMs: number): readon
   return changes;
 }
 
-/** Fewer instances than are wanted: those with the smallest free numbers come. */
+/** Fewer instances than wanted: adds those with the smallest free numbers. */
 function missingStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
   const { row, counted, slots } = record;
   const changes: Change[] = [];
@@ -110,7 +111,7 @@ function missingStep(state: State, record: ServiceRecord, nowMs: number): readon
     left--;
   }
   const filled = fill(state, record, empty, nowMs);
-  // Those that were refused have left their numbers free.
+  // Rejected ones have left their numbers free.
   const made = filled.filter(({ table }) => table === "slot").length;
   record.freeFrom = empty[made]?.number ?? record.freeFrom;
   return [...changes, ...filled];
@@ -121,7 +122,7 @@ function revived({ isRemoved: _removed, ...row }: Slot, service: Service): Slot 
   return { ...row, generation: steadyGeneration(service), isReplaced: true };
 }
 
-/** What is refused now (a group at its limit) is tried again later; the service says why until then. */
+/** A rejected job (a group at its limit) is tried again later; until then the service shows the reason. */
 function fill(
   state: State,
   record: ServiceRecord,
@@ -129,9 +130,10 @@ function fill(
   nowMs: number,
 ): readonly Change[] {
   const { services } = state;
-  const { by } = record.row.template;
-  // All or none are taken. After a refusal a single one shows whether there is room again.
-  let count = record.blocked === undefined ? empty.length : Math.min(empty.length, 1);
+  const { by, spec } = record.row.template;
+  // All or none are accepted. After a rejection a single one tests whether there is capacity again.
+  const most = record.blocked === undefined ? instancesAtOnce(templateChars(spec)) : 1;
+  let count = Math.min(empty.length, most);
   for (; count > 0; count = Math.floor(count / 2)) {
     try {
       const { changes } = fillSlots(state, record.row, empty.slice(0, count), { by, nowMs });
@@ -145,7 +147,7 @@ function fill(
   return [];
 }
 
-/** As many of them as one step looks at. */
+/** As many of them as one step handles. */
 function some(slots: Iterable<SlotRecord>): SlotRecord[] {
   const found: SlotRecord[] = [];
   for (const slot of slots) {

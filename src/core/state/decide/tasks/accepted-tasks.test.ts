@@ -65,7 +65,7 @@ const stateOf = (world: World, job: number): Task["state"] | undefined =>
 const jobState = (world: World, job: number): string | undefined =>
   world.state.jobs.get(jobId(job))?.progress.state;
 
-/** Indexes follow from the rows, and rows are read back as they were. */
+/** Indexes follow from the rows, and rows are read back unchanged. */
 function expectSound(world: World): void {
   expect(checkState(world.state)).toEqual([]);
   expect(digest(readBack(world.changes))).toEqual(digest(world.state));
@@ -76,7 +76,7 @@ describe("a cluster that runs accepted tasks by itself", () => {
     const world = blueWorld();
     offer(world, 3);
     expect(accept(world, 1, 1, 9).refused.map(({ task, reason }) => [task.jobId, reason])).toEqual([
-      [1, "it is named twice"],
+      [1, "it appears twice in the request"],
       [9, "it is not offered to any cluster"],
     ]);
     expect(accept(world, 1, 2)).toMatchObject({
@@ -88,7 +88,7 @@ describe("a cluster that runs accepted tasks by itself", () => {
     expectSound(world);
   });
 
-  test("another cluster's tasks are not to be had", () => {
+  test("tasks of another cluster cannot be accepted", () => {
     const world = blueWorld();
     offer(world);
     const graph = world.state.clusters.graphs.graph(BLUE);
@@ -112,7 +112,7 @@ describe("a cluster that runs accepted tasks by itself", () => {
     report(world, { kind: "started", task: ref(1), startedAtMs: 2_500 });
     expect(jobState(world, 1)).toBe("running");
     expect(world.state.totals.tasks).toMatchObject({ running: 1, accepted: 1 });
-    const long = "x".repeat(limits.toldOutputCharsMax + 5);
+    const long = "x".repeat(limits.reportedOutputCharsMax + 5);
     report(world, ended(1, { output: { stdout: `${long}end`, stderr: "" } }), {
       ...ended(2),
       outcome: { kind: "exited", exitCode: 3 },
@@ -123,15 +123,15 @@ describe("a cluster that runs accepted tasks by itself", () => {
     });
     const { told } = world.state.task(ref(1)) ?? {};
     expect([told?.stdout.length, told?.stdout.endsWith("end")]).toEqual([
-      limits.toldOutputCharsMax,
+      limits.reportedOutputCharsMax,
       true,
     ]);
     expect(stateOf(world, 2)).toMatchObject({ kind: "failed", failure: { exitCode: 3 } });
-    expect(world.state.handed.toldChars).toBe(limits.toldOutputCharsMax);
+    expect(world.state.acceptedTasks.reportedChars).toBe(limits.reportedOutputCharsMax);
     expectSound(world);
   });
 
-  test("old news changes nothing, and what runs unwanted is to be stopped", () => {
+  test("outdated reports change nothing, and unwanted runs must be stopped", () => {
     const world = blueWorld();
     offer(world, 2, { retries: { max: 1, backoffMs: 0 } });
     accept(world, 1, 2);
@@ -168,7 +168,13 @@ describe("a cluster that runs accepted tasks by itself", () => {
     expect([stateOf(world, 1)?.kind, jobState(world, 1)]).toEqual(["waiting", "running"]);
     expect(world.state.task(ref(1))).toMatchObject({
       losses: 1,
-      past: [{ attempt: 2, cluster: "blue", failure: { message: "cluster blue gave it back" } }],
+      past: [
+        {
+          attempt: 2,
+          cluster: "blue",
+          failure: { message: "cluster blue returned it after its start" },
+        },
+      ],
     });
     expectSound(world);
   });
@@ -180,28 +186,28 @@ describe("a cluster that runs accepted tasks by itself", () => {
     world.nowMs = 2_000;
     accept(world, 2);
     world.nowMs = 5_000;
-    report(world, { kind: "started", task: ref(1), startedAtMs: 4_000 }); // heard of last
+    report(world, { kind: "started", task: ref(1), startedAtMs: 4_000 }); // the latest report
     world.restart();
-    const dueMs = 2_000 + limits.handedSilenceMsMax;
+    const dueMs = 2_000 + limits.acceptedSilenceMsMax;
     expect(nextTickMs(world.state, SETTINGS)).toBe(dueMs);
     world.do({ kind: "tick", nowMs: dueMs, settings: SETTINGS });
     expect([jobState(world, 1), jobState(world, 2)]).toEqual(["running", "failed"]);
     expect(stateOf(world, 2)).toMatchObject({
-      failure: { kind: "lost", message: expect.stringContaining("told nothing") as string },
+      failure: { kind: "lost", message: expect.stringContaining("did not report") as string },
     });
     world.do({ kind: "tick", nowMs: dueMs + 3_000, settings: SETTINGS });
     expect(jobState(world, 1)).toBe("failed");
     expectSound(world);
   });
 
-  test("its accepted tasks end with it: the next cluster of its name does not know them", () => {
+  test("its accepted tasks end with it: the next cluster of its name does not have them", () => {
     const world = blueWorld();
     offer(world, 2, { retries: { max: 3 } });
     accept(world, 1);
     world.do({ kind: "remove-cluster", id: BLUE, nowMs: 9 });
     expect(stateOf(world, 1)).toMatchObject({
       kind: "failed",
-      failure: { kind: "lost", message: "cluster blue was deleted after it took it" },
+      failure: { kind: "lost", message: "cluster blue was deleted after it accepted the task" },
     });
     expect(jobState(world, 2)).toBe("pending");
     world.plan();
@@ -256,7 +262,7 @@ describe("an agent of a cluster", () => {
     expectSound(world);
   });
 
-  test("by a request whole nodes count too, and any alternative will do", () => {
+  test("whole nodes of a request count too, and any alternative may fit", () => {
     const world = blueWorld();
     join(world);
     const node = (count: number) => ({
@@ -269,7 +275,7 @@ describe("an agent of a cluster", () => {
     expect(jobs(take(world, { tasks: 1, free: { nodes: 1 } }))).toEqual([]);
     const { taken, room } = take(world, { tasks: 1, free: { nodes: 3, cpu: 24_000 } });
     expect([taken.length, room.free]).toEqual([1, { nodes: 1, cpu: 8_000 }]);
-    // Of nodes that are shared only what is taken of them counts.
+    // Of shared nodes, only the allocated amounts count.
     offer(world, 1, { request: [[{ ...node(2), isExclusive: false }]] });
     const shared = take(world, { tasks: 1, free: { nodes: 0, cpu: 24_000 } });
     expect([shared.taken.length, shared.room.free]).toEqual([1, { nodes: 0, cpu: 8_000 }]);
@@ -285,7 +291,7 @@ describe("an agent of a cluster", () => {
     expect(accept(world, 1, 4).accepted).toEqual([]);
   });
 
-  test("one that is drained takes nothing; an old session and a node do not either", () => {
+  test("a drained one accepts nothing; nor does an old session or a node", () => {
     const world = blueWorld();
     join(world);
     offer(world);
@@ -317,7 +323,7 @@ describe("an agent of a cluster", () => {
     ["requeue", 4_000, "waiting"],
     ["fail", 4_000, "failed"],
     ["keep", 4_000, "running"],
-  ] as const)("away for longer than its lease: %s", (onLost, tickMs, then) => {
+  ] as const)("disconnected for longer than its lease: %s", (onLost, tickMs, then) => {
     const world = blueWorld();
     join(world, "agent", { leaseMs: 3_000, onLost });
     offer(world);
@@ -333,7 +339,7 @@ describe("an agent of a cluster", () => {
     expectSound(world);
   });
 
-  test("what a cluster without agents was offered or had goes elsewhere if it can", () => {
+  test("tasks that a cluster without agents was offered or had go elsewhere if they can", () => {
     const world = blueWorld();
     const graph = parseGraph(documentOf({ type: "cluster", inside: [{ type: "core", size: 8 }] }));
     const red = clusterId("red");
@@ -366,19 +372,19 @@ describe("an agent of a cluster", () => {
       const more = isWhole ? { cluster, clusterAgent } : { cluster };
       return () => world.do({ kind: "connect-node", ...aHello(name, more) });
     };
-    expect(hello("a", "blue", false)).toThrow("takes no agents of nodes");
+    expect(hello("a", "blue", false)).toThrow("is a pull cluster");
     hello("a", "default", false)();
-    expect(hello("b", "default", true)).toThrow("cannot be spoken for as a whole");
+    expect(hello("b", "default", true)).toThrow("cluster default is managed");
     expect(hello("b", "unheard-of", true)).toThrow("is not registered yet");
-    expect(hello("a", "blue", true)).toThrow("a is a node of its own; choose another name");
+    expect(hello("a", "blue", true)).toThrow("a is the name of a node; choose another name");
     hello("b", "blue", true)();
-    expect(hello("b", "default", false)).toThrow("b is the agent of a cluster");
+    expect(hello("b", "default", false)).toThrow("b is the name of a cluster's agent");
     const remove = { kind: "remove-cluster", id: BLUE, nowMs: 9 } as const;
     expect(() => world.do(remove)).toThrow("cluster blue has agents (b); remove them first");
   });
 });
 
-test("a whole jobspec that asks for nothing goes wherever it is sent", () => {
+test("a whole jobspec without requests goes to any cluster", () => {
   const world = new World();
   const graph = parseGraph(documentOf({ type: "cluster" }));
   world.do({ kind: "register-cluster", id: BLUE, graph, isUpdate: false, nowMs: 5 });

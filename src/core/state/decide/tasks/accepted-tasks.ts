@@ -1,7 +1,7 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { TaskRef } from "../../../model/ids.ts";
-import type { AcceptedState, Task, ToldOutput } from "../../../model/job/task.ts";
+import type { AcceptedState, Task, ReportedOutput } from "../../../model/job/task.ts";
 import { advance } from "../../../model/job/task-progress.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, TaskEvent } from "../../command.ts";
@@ -15,7 +15,7 @@ import {
   withdrawn,
 } from "./end-attempt.ts";
 import { whyKeptBack } from "./kept-back.ts";
-import { ended, plausible, type RunNews } from "./report-runs.ts";
+import { ended, plausible, type RunTransition } from "./report-runs.ts";
 
 /**
  * A cluster accepts offered tasks, to run them by itself. Each task can be accepted once: a task that was
@@ -59,7 +59,9 @@ function whyNot(task: Task | undefined, cluster: string): string {
   if (task === undefined) return "it is not offered to any cluster";
   const { state } = task;
   if (state.kind === "offered") {
-    return state.cluster === cluster ? "it is named twice" : "it is offered to another cluster";
+    return state.cluster === cluster
+      ? "it appears twice in the request"
+      : "it is offered to another cluster";
   }
   return state.kind === "waiting" ? "it is back in the queue" : `it is ${state.kind} already`;
 }
@@ -75,7 +77,7 @@ export function reportTasks(
   requireCluster(state, cluster);
   const unwanted: TaskRef[] = [];
   const moved = new Map<string, Task>();
-  let { toldChars } = state.handed;
+  let { reportedChars } = state.acceptedTasks;
   for (const event of events) {
     const { jobId, index } = event.task;
     const key = `${jobId}.${index}`;
@@ -85,8 +87,8 @@ export function reportTasks(
       if (event.kind === "started") unwanted.push(event.task);
       continue;
     }
-    const told = event.kind === "ended" ? kept(event.output, toldChars) : undefined;
-    if (told !== undefined) toldChars += told.stdout.length + told.stderr.length;
+    const told = event.kind === "ended" ? kept(event.output, reportedChars) : undefined;
+    if (told !== undefined) reportedChars += told.stdout.length + told.stderr.length;
     moved.set(key, after(state, task, event, told, nowMs));
   }
   const changes: Change[] = [];
@@ -95,33 +97,37 @@ export function reportTasks(
 }
 
 /** The end of the reported output, while the total is below its limit. */
-function kept(output: ToldOutput | undefined, toldChars: number): ToldOutput | undefined {
+function kept(
+  output: ReportedOutput | undefined,
+  reportedChars: number,
+): ReportedOutput | undefined {
   if (output === undefined) return undefined;
-  const most = limits.toldOutputCharsMax;
+  const most = limits.reportedOutputCharsMax;
   const told = { stdout: output.stdout.slice(-most), stderr: output.stderr.slice(-most) };
-  const isRoom = toldChars + told.stdout.length + told.stderr.length <= limits.toldCharsTotalMax;
-  return isRoom ? told : undefined;
+  const fits =
+    reportedChars + told.stdout.length + told.stderr.length <= limits.reportedCharsTotalMax;
+  return fits ? told : undefined;
 }
 
 function after(
   state: State,
   task: AcceptedTask,
   event: TaskEvent,
-  told: ToldOutput | undefined,
+  told: ReportedOutput | undefined,
   nowMs: number,
 ): Task {
   const job = state.jobs.get(task.jobId)?.job;
   if (job === undefined) throw new AppError("internal", `task ${task.jobId} has no job`);
   if (event.kind === "returned") {
     // A started task is lost; any other is as if the cluster had never accepted it.
-    const message = `cluster ${task.state.cluster} gave it back`;
+    const message = `cluster ${task.state.cluster} returned it after its start`;
     return task.state.startedAtMs === undefined
       ? withdrawn(task, nowMs)
       : loseAttempt(job, task, message, nowMs);
   }
   const run = { jobId: task.jobId, index: task.index, attempt: task.attempt };
   const { acceptedAtMs, startedAtMs: known } = task.state;
-  const said = plausible<RunNews>({ ...event, run }, acceptedAtMs, nowMs, known);
+  const said = plausible<RunTransition>({ ...event, run }, acceptedAtMs, nowMs, known);
   if (said.kind === "started") {
     const startedAtMs = task.state.startedAtMs ?? said.startedAtMs;
     const further = event.kind === "started" ? event.progress : undefined;
@@ -133,16 +139,16 @@ function after(
   return told === undefined ? row : { ...row, told };
 }
 
-/** Clusters that said nothing of a task for too long: nobody will ever know how it ended. */
+/** Fails tasks that their clusters have not reported for too long: their outcome is unknown. */
 export function failSilent(state: State, nowMs: number): Change[] {
   const changes: Change[] = [];
-  for (const task of state.handed.inOrder()) {
+  for (const task of state.acceptedTasks.inOrder()) {
     if (changes.length >= limits.removalsPerTickMax || silentAtMs(task) > nowMs) break;
-    const message = `cluster ${task.state.cluster} took it and told nothing of it for too long`;
+    const message = `cluster ${task.state.cluster} accepted it and did not report on it in time`;
     changes.push({ table: "task", row: failForGood(task, message, nowMs) });
   }
   return changes;
 }
 
 export const silentAtMs = ({ state }: AcceptedTask): number =>
-  state.heardAtMs + limits.handedSilenceMsMax;
+  state.heardAtMs + limits.acceptedSilenceMsMax;

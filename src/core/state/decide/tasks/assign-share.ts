@@ -10,9 +10,9 @@ import type { State } from "../../state.ts";
 import { changesOfSplit } from "./place-task.ts";
 
 /**
- * A scheduler outside Busbar gives a node a share of a job. The judge of the planner's placements decides. The share is
- * as large as was asked for, as far as that is left of the job and the node takes so much at once: such a scheduler asks
- * for the whole job again when an edge was lost with a part of it.
+ * An external scheduler assigns a share of a job to a node; `verify` checks it like a placement of the planner. The share has the requested
+ * size, limited to the rest of the job and to what the node accepts at once: such a scheduler requests the whole job again when an edge was
+ * lost with a part of it.
  */
 export function assignShare(
   state: State,
@@ -25,7 +25,7 @@ export function assignShare(
   if (mustGiveUp(record.job, record.progress))
     throw refused(command, "too many of its shares failed, and it is given up");
   if (index === undefined)
-    throw refused(command, "a share of it failed, and its backoff is not over");
+    throw refused(command, "one of its shares failed, and its backoff has not passed");
   const share = shareOf(state, record, command, left);
   const placement = { record, index, shares: [share] };
   const refusal = verifySplit(state, placement);
@@ -43,7 +43,7 @@ function openJob({ jobs }: State, command: CommandOf<"assign-share">): JobRecord
   if (known === undefined) throw new AppError("not_found", `there is no job ${jobId}`);
   const { spec } = known.job;
   if (spec.energy === undefined) {
-    throw unprocessable("jobId", `job ${jobId} asks for no energy: the server places its tasks`);
+    throw unprocessable("jobId", `job ${jobId} requests no energy: the server places its tasks`);
   }
   const { wattSeconds: all } = spec.energy;
   if (!Number.isSafeInteger(command.wattSeconds) || command.wattSeconds < 1) {

@@ -60,9 +60,12 @@ function cancelOne(
   }
   const task = record.task(index);
   if (task === undefined && record.job.spec.energy !== undefined) {
-    throw new AppError("conflict", `what is not placed of job ${jobId} is cancelled with the job`);
+    throw new AppError(
+      "conflict",
+      `this share of job ${jobId} is not placed: cancel the whole job`,
+    );
   }
-  // What waited when the job was closed has ended with it.
+  // Tasks that were pending when the job was closed have ended with it.
   const isWaiting = task === undefined || task.state.kind === "waiting";
   if (record.job.closed !== undefined && isWaiting) return [];
   if (isWaiting || isNotOurs(task)) {
@@ -87,7 +90,7 @@ function cancelled(task: Task, { nowMs: endedAtMs, reason }: CommandOf<"cancel-j
   return { ...task, state: { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } };
 }
 
-/** The task on its way to being stopped; undefined when there is nothing to stop. */
+/** The task in state stopping; undefined when there is nothing to stop. */
 function stopped(
   { nodes }: State,
   task: Task,

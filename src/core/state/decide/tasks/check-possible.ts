@@ -9,7 +9,7 @@ import { MatchTotal } from "../../../graph/match/match-total.ts";
 import { Slicer } from "../../../graph/match/match-work.ts";
 import { isPossible, pullingAnswer } from "../../../scheduler/explain/places.ts";
 import {
-  askedOfClusters,
+  clusterRequestOf,
   mayGoToClusters,
   type Request,
   requestKey,
@@ -27,22 +27,22 @@ export function checkPossible(
   { at, total }: { readonly at: number; readonly total: MatchTotal },
 ): void {
   const isPossible = knownPossible(state, spec) ?? total.count(() => isEverPossible(state, spec));
-  if (isPossible || isNothingKnown(state, spec)) return;
+  if (isPossible || isNothingRegistered(state, spec)) return;
   const field = `jobs[${at}]`;
   throw new AppError(
     "unschedulable",
     `no registered node or cluster can run this job: ${whyNever(state, spec).join("; ")}. ` +
-      "Ask for something else, add what it needs, or allow what cannot be satisfied yet",
+      "Change the request, add a node that fits, or allow it to be queued anyway",
     { field },
   );
 }
 
 /**
- * Finds out for the different requests of a submission what `checkPossible` asks, in slices: one
+ * Computes for the different requests of a submission what `checkPossible` needs, in slices: one
  * command must not compare thousands of requests with thousands of graphs. Rejects when all of them
  * together take too many steps; with `isAdvice` the rest stays unknown instead.
  */
-export function* learnPossible(
+export function* preparePossible(
   state: State,
   submissions: readonly Submission[],
   { isAdvice = false }: { readonly isAdvice?: boolean } = {},
@@ -56,16 +56,16 @@ export function* learnPossible(
     if (idempotencyKey !== undefined && state.jobsByIdempotencyKey.has(idempotencyKey)) continue;
     if (knownPossible(state, spec) !== undefined) continue;
     if (isAdvice && total.isSpent) return;
-    const asked = askedOfClusters(spec);
+    const asked = clusterRequestOf(spec);
     if (asked !== undefined && spec.where.cluster === undefined) {
-      // The planner asks all clusters in one go.
-      yield* state.clusters.graphs.learn(asked.compiled, total, { reasons: false, slicer });
+      // The planner matches all clusters in one go.
+      yield* state.clusters.graphs.matchAll(asked.compiled, total, { reasons: false, slicer });
     }
     yield* slicer.next(() => total.count(() => isEverPossible(state, spec)));
   }
 }
 
-/** Asked for every job submitted: remembered until a node or a cluster changes. */
+/** Called for every submitted job: cached until a node or a cluster changes. */
 export function isEverPossible(state: State, request: Request): boolean {
   let possible = knownPossible(state, request);
   if (possible === undefined) {
@@ -82,7 +82,7 @@ export const isSameRequest = (one: Request, other: Request): boolean =>
   one.select === other.select &&
   one.where === other.where;
 
-/** Undefined: nobody has asked since a node or a cluster changed. */
+/** Undefined: not computed since a node or a cluster changed. */
 export const knownPossible = (state: State, request: Request): boolean | undefined =>
   state.possible.isPossible.get(requestKey(request));
 
@@ -90,7 +90,7 @@ export const knownPossible = (state: State, request: Request): boolean | undefin
  * No node has joined yet, and no pull cluster exists that the request may go to. Edges join and leave: a job with
  * energy waits for the first.
  */
-export function isNothingKnown({ nodes, clusters }: State, request: Request): boolean {
+export function isNothingRegistered({ nodes, clusters }: State, request: Request): boolean {
   if (isShareRequest(request.needs)) {
     for (const { node } of nodes.values()) if (node.power !== undefined) return false;
     return true;
@@ -100,7 +100,7 @@ export function isNothingKnown({ nodes, clusters }: State, request: Request): bo
 
 const REASONS_MAX = 5;
 
-/** Remembered as long as the request is known to be impossible: callers may try again and again. */
+/** Cached as long as the request is known to be impossible: callers may retry often. */
 function whyNever(state: State, request: Request): readonly string[] {
   const key = requestKey(request);
   let why = state.possible.whyNever.get(key);

@@ -9,7 +9,7 @@ import type {
   Task,
 } from "../../../model/job/task.ts";
 import { ranBy } from "../../../model/job/task.ts";
-import { advance, final, type ToldProgress } from "../../../model/job/task-progress.ts";
+import { advance, final, type ReportedProgress } from "../../../model/job/task-progress.ts";
 import type { Usage } from "../../../model/job/usage.ts";
 import { addUsage } from "../../../model/job/usage.ts";
 import { type AfterEnd, afterServiceEnd } from "./restart.ts";
@@ -17,7 +17,7 @@ import { type AfterEnd, afterServiceEnd } from "./restart.ts";
 export type ActiveTask = Task & { readonly state: ActiveState };
 export type AcceptedTask = Task & { readonly state: AcceptedState };
 
-/** What was reported first stays. */
+/** The first report counts. */
 export const startOf = (state: ActiveState | AcceptedState): number | undefined =>
   state.kind === "assigned" ? undefined : state.startedAtMs;
 
@@ -35,7 +35,7 @@ export function failAttempt(
     readonly endedAtMs: number;
     readonly nowMs: number;
     readonly usage?: Usage | undefined;
-    /** Of one that was lost: when its node was last heard of. */
+    /** For a lost attempt: the last sign of life of its node. */
     readonly heardAtMs?: number | undefined;
   },
 ): Task {
@@ -68,7 +68,7 @@ export function failAttempt(
   return { ...row, ...counts, ...restarts, state: { kind: "waiting", notBeforeMs } };
 }
 
-/** The attempt is one of those before the latest. */
+/** Adds the attempt to the past ones. */
 function withPast(task: Task, ended: Omit<PastAttempt, "attempt">, usage: Usage | undefined): Task {
   const { attempt, progress: _, ...rest } = task; // of the attempt that is over
   const past = withUsage<PastAttempt>({ attempt, ...ended }, usage);
@@ -85,7 +85,7 @@ function withPast(task: Task, ended: Omit<PastAttempt, "attempt">, usage: Usage 
 export const isToRequeue = ({ state }: Task): boolean =>
   state.kind === "stopping" && state.isRequeued === true;
 
-/** The attempt was stopped, or ended in whatever way meanwhile: the task is placed again at once. */
+/** The attempt was stopped, or ended in any way meanwhile: the task is placed again at once. */
 export function requeued(
   task: ActiveTask | AcceptedTask,
   at: {
@@ -114,7 +114,7 @@ function nextOf(
 ): AfterEnd {
   const over = { kind: "over", failure } as const;
   const { energy, service } = job.spec;
-  // What a share leaves undone is split again, into others.
+  // The undone part of a share is split again, into other shares.
   if (energy !== undefined || job.closed !== undefined) return over;
   if (service === undefined) {
     if (!mayTryAgain(job, counts, failure)) return over;
@@ -156,7 +156,7 @@ function mayTryAgain(job: Job, { failures, losses, returns = 0 }: Counts, { kind
   return failures <= job.spec.retries.max;
 }
 
-/** A node that gave a task back takes no more for now; only a task that many gave back waits itself. */
+/** A node that returned a task accepts no more for now; only a task that many nodes returned waits itself. */
 function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: TaskFailure): number {
   if (kind === "lost" || kind === "vanished") return 0;
   if (kind !== "node-fault") return backoffMs(job.spec.retries, failures);
@@ -165,20 +165,20 @@ function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: TaskFailu
   return Math.min(limits.returnBackoffMsMax, limits.returnBackoffMs * 2 ** doublings);
 }
 
-/** A row in which nothing is known of an attempt's usage says nothing of it. */
+/** Adds the usage, if it is known. */
 export const withUsage = <Row extends { readonly usage?: Usage }>(
   row: Row,
   usage: Usage | undefined,
 ): Row => (usage === undefined ? row : { ...row, usage });
 
-/** The attempt has ended, and this is the last that it told of its progress. */
-export function withFinal<Row extends Task>(row: Row, told: ToldProgress | undefined): Row {
+/** The attempt has ended, with its last reported progress. */
+export function withFinal<Row extends Task>(row: Row, reported: ReportedProgress | undefined): Row {
   const known = row.progress;
-  const last = told === undefined ? known : (advance(known, told, 0) ?? known);
+  const last = reported === undefined ? known : (advance(known, reported, 0) ?? known);
   return last === undefined ? row : { ...row, progress: final(last) };
 }
 
-/** The first attempt that started, because it tells when the task began, and the latest. */
+/** The first attempt that started, because it shows when the task began, and the latest ones. */
 function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
   if (past.length <= limits.pastAttemptsKept) return past;
   const first = past.findIndex(({ startedAtMs }) => startedAtMs !== undefined);
@@ -186,7 +186,7 @@ function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
   return past.filter((_one, at) => at !== dropped);
 }
 
-/** The attempt failed for good: who was to run it is gone, and may have run it or not. */
+/** The attempt failed for good: its cluster or node is gone, and may have run it or not. */
 export function failForGood(task: ActiveTask | AcceptedTask, message: string, nowMs: number): Task {
   const { state } = task;
   const ran = ranBy(state);
@@ -200,7 +200,7 @@ export function failForGood(task: ActiveTask | AcceptedTask, message: string, no
   return { ...task, losses, state: { kind: "failed", ...at, failure } };
 }
 
-/** The attempt is gone with its node, or its node no longer knows it. */
+/** The attempt is lost with its node, or its node no longer knows it. */
 export const loseAttempt = (
   job: Job,
   task: ActiveTask | AcceptedTask,
@@ -220,7 +220,7 @@ export const isActiveTask = (task: Task): task is ActiveTask =>
 
 export const isAcceptedTask = (task: Task): task is AcceptedTask => task.state.kind === "accepted";
 
-/** A task that was offered to a cluster and not taken, back in the queue. */
+/** A task that was offered to a cluster and not accepted, back in the queue. */
 export function withdrawn(task: Task, nowMs: number): Task {
   const isFresh = task.past.length === 0 && task.failures === 0 && task.losses === 0;
   const waiting = { kind: "waiting", notBeforeMs: nowMs } as const;

@@ -8,8 +8,8 @@ import { rowOfAttempt, type Refused } from "./place-task.ts";
 export { type HeldTask, isHeldTask };
 
 /**
- * The row of the next task that is fetched ahead to a node or asked for back, if the judge agrees;
- * undefined: there is none for now.
+ * The row of the next task to fetch ahead to a node or to take back, if `verify` accepts it; undefined:
+ * there is none for now.
  */
 export function fetchNext(
   state: State,
@@ -25,7 +25,7 @@ export function fetchNext(
   }
 }
 
-/** A node whose task is refused is looked at again when something ends there. */
+/** A node whose task was refused is reviewed again when a task ends there. */
 function holdTask(
   state: State,
   proposal: AheadProposal & { kind: "hold" },
@@ -66,7 +66,7 @@ export function returned(task: HeldTask, nowMs: number): Task {
   return { ...task, attempt, state: attempt === 0 ? { ...waiting, isFresh: true } : waiting };
 }
 
-/** Asks for it back; undefined: that was done already. */
+/** Asks the agent to return it; undefined: that was done already. */
 export function takenBack(task: HeldTask, reason: string, isCancel = false): Task | undefined {
   const { takeBack } = task.state;
   if (takeBack !== undefined && (takeBack.isCancel || !isCancel)) return undefined;

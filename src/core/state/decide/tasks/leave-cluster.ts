@@ -9,9 +9,9 @@ import { withdrawn } from "./end-attempt.ts";
 import { inCluster } from "./submit-to-chosen.ts";
 
 /**
- * What becomes of a task that was offered to a cluster which is deleted. It goes back into the queue. A
- * job that came with the cluster's token goes to the next cluster whose token came with it, or is
- * cancelled: the next cluster of this name has nothing to do with it.
+ * Moves a task that was offered to a cluster which is deleted. It returns to the queue. A job that came
+ * with the cluster's token goes to the next cluster whose token came with it, or is cancelled: a later
+ * cluster of this name must not get it.
  */
 export function leaveCluster(
   state: State,

@@ -17,7 +17,7 @@ import type { QueuedJobRecord } from "../../../scheduler/queue/queued-jobs.ts";
 import type { State } from "../../state.ts";
 import { clusterChanged } from "../cluster-changed.ts";
 
-/** The judge rejected a proposal. Nothing has changed; the planner tries again later. */
+/** `verify` refused a proposal. Nothing has changed; the planner tries again later. */
 export interface Refused {
   readonly kind: "refused";
   readonly refusal: PlacementRefusal;
@@ -29,7 +29,7 @@ export type PlacementOutcome =
   | { readonly kind: "placed"; readonly changes: readonly Change[]; readonly tasks: number }
   | Refused;
 
-/** Judges a proposal of the planner, and makes it changes or has the planner wait with it. */
+/** Verifies a proposal of the planner, and turns it into changes, or makes the planner wait with it. */
 export function placeTask(state: State, placement: Placement, nowMs: number): PlacementOutcome {
   const { lane, record, index } = placement;
   const isSplit = "shares" in placement;
@@ -73,7 +73,7 @@ function changesOf(
     if (status === undefined) return [task];
     return [task, { table: "status", row: status }, ...clusterChanged(state, target.cluster)];
   }
-  // Of an amount of resources a task takes just that; of a graph, what the judge found free.
+  // A request of amounts takes just these; a graph request what the ledger shows as free.
   const takes = spec.request && takesNow(spec, state.ledger.view(target.node));
   const isOwn = takes === undefined || takes === spec.needs;
   const task = { table: "task", row: isOwn ? row : { ...row, takes } } as const;
@@ -81,7 +81,7 @@ function changesOf(
   return node.quarantine === undefined ? [task] : [task, ...onTrial(node, row)];
 }
 
-/** A quarantined node is judged by the one task that it gets. */
+/** A quarantined node is evaluated by the one task that it gets. */
 function onTrial(node: Node, { jobId, index, attempt }: Task): Change[] {
   if (node.quarantine === undefined) return [];
   const phase = { kind: "trial", jobId, index, attempt } as const;

@@ -10,8 +10,8 @@ import type {
 import type { State } from "../../state.ts";
 
 /**
- * How far attempts are. Only the current attempt, on the node whose agent reports it, gets further, and
- * only while it runs; anything else changes nothing.
+ * Records the progress of attempts. Only a report about the current attempt, from the agent of its
+ * node, and while it runs, has an effect.
  */
 export function reportProgress(
   state: State,
@@ -20,7 +20,7 @@ export function reportProgress(
   const moved = new Map<string, Task>();
   const outcomes: ProgressOutcome[] = [];
   for (const report of reports) {
-    const { run, progress: told } = report;
+    const { run, progress: reported } = report;
     const key = `${run.jobId}.${run.index}`;
     const task = moved.get(key) ?? state.task(run);
     const standing = standingOf(task, report);
@@ -28,7 +28,7 @@ export function reportProgress(
       outcomes.push(standing === "early" ? "early" : "late");
       continue;
     }
-    const progress = advance(task.progress, told, nowMs);
+    const progress = advance(task.progress, reported, nowMs);
     outcomes.push(progress === undefined ? "known" : "taken");
     if (progress !== undefined) moved.set(key, { ...heard(task, nowMs), progress });
   }
@@ -51,7 +51,7 @@ export function standingOf(
     case "held":
     case "assigned":
       return "early";
-    // Its end will have its last progress.
+    // Its end brings its last progress.
     case "stopping":
     case "waiting":
     case "offered":

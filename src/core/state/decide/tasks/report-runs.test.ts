@@ -10,7 +10,7 @@ const JOB = jobId(1);
 const stateOfTask = (world: World): TaskState | undefined =>
   world.state.task({ jobId: JOB, index: 0 })?.state;
 
-/** A task that is being cancelled before the word of its start has arrived. */
+/** A task that is being cancelled before its start was reported. */
 function aWorldThatCancels(): World {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("w1") });
@@ -37,7 +37,7 @@ test("a start that is reported after the cancel is the start of the cancelled ta
   expect(stateOfTask(world)).toMatchObject({ kind: "stopping", startedAtMs });
   checkState(world.state);
   world.nowMs += 1_000;
-  world.report("w1", [1, 0, 1]); // once more: what was reported first stays
+  world.report("w1", [1, 0, 1]); // once more: the first report counts
   world.report("w1", [1, 0, 1], { kind: "stopped" });
   expect(stateOfTask(world)).toMatchObject({ kind: "cancelled", startedAtMs });
   checkState(world.state);
@@ -53,7 +53,7 @@ test("a task that is cancelled before it began has no start", () => {
 test.each([
   ["forward", 3_600_000],
   ["back", -3_600_000],
-])("a clock that is set %s while it runs does not change how long it took", (_, byMs) => {
+])("a clock that is set %s during a run does not change its duration", (_, byMs) => {
   const world = new World();
   world.do({ kind: "connect-node", ...aHello("w1") });
   const submissions = [{ spec: aSpec(), idempotencyKey: undefined }];

@@ -36,7 +36,7 @@ export function reportRuns(
   const stops: RunRef[] = [];
   // A batch may hold the start and the end of one run; the second must see the first.
   const moved = new Map<string, Task>();
-  /** Whether the run is wanted that the agent has begun by itself. */
+  /** Whether a run that the agent has begun by itself is wanted. */
   const begin = (run: RunRef): boolean => {
     const key = `${run.jobId}.${run.index}`;
     const task = moved.get(key) ?? state.task(run);
@@ -73,14 +73,14 @@ export function reportRuns(
   return { changes, answer: { stops } };
 }
 
-/** That a run has begun, or how it ended. */
-export type RunNews = Exclude<RunEvent, { kind: "returned" }>;
+/** The start or the end of a run. */
+export type RunTransition = Exclude<RunEvent, { kind: "returned" }>;
 
 /**
- * A node's clock may be wrong: nothing happened before the task was assigned, nor after now. How long
- * the run took by that clock holds all the same, as far as there was time for it.
+ * A node's clock may be wrong: nothing happens before the task was assigned, or after now. The duration
+ * by that clock holds all the same, as far as it fits into that time.
  */
-export function plausible<Event extends RunNews>(
+export function plausible<Event extends RunTransition>(
   event: Event,
   assignedAtMs: number,
   nowMs: number,
@@ -101,7 +101,7 @@ function started(
   { startedAtMs }: RunEvent & { kind: "started" },
 ): Task {
   const { state } = task;
-  // A task that is cancelled before the word of its start arrives did run.
+  // A task that is cancelled before its start is reported did run.
   if (state.kind === "stopping" && state.startedAtMs === undefined) {
     return { ...task, state: { ...state, startedAtMs } };
   }
@@ -133,7 +133,7 @@ export function ended(
     const row: Task = { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
     return withUsage(row, usage);
   }
-  // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
+  // Stopped without a request of ours (or after it was dropped): for the job it counts as a signal.
   const failure: TaskFailure =
     outcome.kind === "stopped"
       ? { kind: "signalled", signal: "SIGTERM" }
@@ -158,8 +158,8 @@ const startsAgain = ({ spec, closed }: Job, { state }: Task): boolean =>
   isRestarted(spec.service, SUCCESS);
 
 /**
- * An end is never before its start, nor after now. When the server's clock was set back behind the
- * start, the only thing left to go by is how long the run took.
+ * An end is never before its start, or after now. When the server's clock was set back before the
+ * start, only the duration of the run is left to go by.
  */
 function endOfRun(
   knownStartMs: number | undefined,

@@ -6,9 +6,9 @@ import type { Restarts, Task, TaskFailure } from "../../../model/job/task.ts";
 /** The end of an attempt at a task of a service. */
 export interface ServiceEnd {
   readonly failure: TaskFailure;
-  /** Where it was, if on a node. */
+  /** Its node, if it was on one. */
   readonly nodeId: NodeId | undefined;
-  /** From its start, or from when it was sent, until its end or until its node was last heard of. */
+  /** From its start, or from its assignment, until its end or the last sign of life of its node. */
   readonly lastedMs: number;
 }
 
@@ -27,9 +27,9 @@ export const isRestarted = ({ restart }: ServiceTerms, failure: TaskFailure): bo
   restart === "always" || (restart === "on-failure" && !isSuccess(failure));
 
 /**
- * A task of a service ends by itself: it is started again by its policy, later each time until it has run
- * well. It is lost with its node: it is placed again at once, unless it seems to be what takes nodes
- * down.
+ * A task of a service ends by itself: its policy starts it again, with a growing backoff until it has
+ * run well. It is lost with its node: it is placed again at once, unless it seems to be the cause of
+ * lost nodes.
  */
 export function afterServiceEnd(
   terms: ServiceTerms,
@@ -40,7 +40,7 @@ export function afterServiceEnd(
   const hasRunWell = end.lastedMs >= terms.resetAfterMs;
   const { kind } = end.failure;
   if (kind === "lost" || kind === "vanished") return afterLoss(terms, restarts, end);
-  // No fault of the task: how long it waits, others say.
+  // No fault of the task: the caller decides how long it waits.
   if (kind === "node-fault") return { kind: "again", waitMs: 0, restarts };
   if (!isRestarted(terms, end.failure)) return { kind: "over", failure: end.failure };
   const inRow = hasRunWell ? 1 : before.inRow + 1;
@@ -67,7 +67,7 @@ function afterLoss(
       ": it is not started again";
     return { kind: "over", failure: { kind: "lost", message } };
   }
-  // The first may be chance; who takes down one node after the other must not do so at once.
+  // The first may be chance; a task that takes down one node after the other must not do so at once.
   const waitMs = tookDown.length === 1 ? 0 : restartBackoffMs(terms, tookDown.length - 1);
   return { kind: "again", waitMs, restarts: { ...(before ?? NONE), tookDown } };
 }

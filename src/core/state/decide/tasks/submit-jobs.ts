@@ -15,7 +15,7 @@ import type { Submission, Submitted } from "../../submission.ts";
 import type { State } from "../../state.ts";
 import { checkPossible, isSameRequest } from "./check-possible.ts";
 
-/** Takes all or none. A known idempotency key with the same spec answers with the job there is. */
+/** All or none. A known idempotency key with the same spec returns the existing job. */
 export function submitJobs(
   state: State,
   { submissions, by, nowMs, mustBePossible = false }: CommandOf<"submit-jobs">,
@@ -35,7 +35,7 @@ export function submitJobs(
       continue;
     }
     const isKnown = last !== undefined && isSameRequest(last, spec);
-    const isNothing = spec.energy?.wattSeconds === 0; // it needs nobody
+    const isNothing = spec.energy?.wattSeconds === 0; // it needs no node
     if (mustBePossible && !isKnown && !isNothing) checkPossible(state, spec, { at, total });
     if (!isNothing) last = spec;
     const job: Job = {
@@ -56,7 +56,7 @@ export function submitJobs(
   if (jobs.length === 0) return { changes: [], answer };
   if (lastId > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
   const waitsFor = isGraph ? resolve(state, submissions, answer) : NOBODY_WAITS;
-  checkRoom(state, jobs);
+  checkQueueCapacity(state, jobs);
   const changes: Change[] = jobs.map((job) => ({
     table: "job",
     row: withClauses(job, waitsFor),
@@ -100,12 +100,12 @@ function findExisting(
   if (other === undefined) return job.id;
   throw new AppError(
     "already_exists",
-    `job ${job.id} was submitted with this key and another ${other}`,
+    `job ${job.id} was submitted with this key and a spec that differs in ${other}`,
     { field },
   );
 }
 
-/** As callers name it. */
+/** The names that callers use. */
 const FIELDS: Readonly<Partial<Record<keyof JobSpec | keyof JobTerms, string>>> = {
   work: "command or script",
   needs: "resources",
@@ -120,9 +120,12 @@ function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
   return found === undefined ? undefined : (FIELDS[found] ?? found);
 }
 
-function checkRoom(state: State, jobs: readonly Job[]): void {
+function checkQueueCapacity(state: State, jobs: readonly Job[]): void {
   if (state.unfinishedJobs + jobs.length > limits.unfinishedJobsMax) {
-    throw new AppError("exhausted", `at most ${limits.unfinishedJobsMax} unfinished jobs`);
+    throw new AppError(
+      "exhausted",
+      `the limit of ${limits.unfinishedJobsMax} unfinished jobs is reached; try again when some have ended`,
+    );
   }
   const tasksByGroup = new Map<GroupId, number>();
   let total = 0;
@@ -132,7 +135,10 @@ function checkRoom(state: State, jobs: readonly Job[]): void {
     tasksByGroup.set(spec.group, (tasksByGroup.get(spec.group) ?? 0) + count);
   }
   if (state.queuedTasks + total > limits.queuedTasksMax) {
-    throw new AppError("exhausted", `at most ${limits.queuedTasksMax} queued tasks`);
+    throw new AppError(
+      "exhausted",
+      `the limit of ${limits.queuedTasksMax} queued tasks is reached; try again when some have started`,
+    );
   }
   for (const [id, count] of tasksByGroup) checkGroupCapacity(state, id, count);
 }
@@ -141,7 +147,7 @@ function checkRoom(state: State, jobs: readonly Job[]): void {
 export function checkGroupCapacity(state: State, id: GroupId, count: number): void {
   const record = state.groups.get(id);
   if (record === undefined && state.groups.size >= limits.groupsMax) {
-    throw invalid("group", `there are ${limits.groupsMax} groups already`);
+    throw invalid("group", `the limit of ${limits.groupsMax} groups is reached`);
   }
   const max = record?.group.queuedTasksMax;
   if (record === undefined || max === undefined) return;
@@ -149,7 +155,7 @@ export function checkGroupCapacity(state: State, id: GroupId, count: number): vo
   if (queued + count > max) {
     throw new AppError(
       "exhausted",
-      `group ${id} takes at most ${max} queued tasks; it has ${queued}, and ${count} more came`,
+      `group ${id} may queue at most ${max} tasks: it has ${queued}, and this adds ${count}`,
       { field: "group" },
     );
   }

@@ -35,7 +35,7 @@ const register = (world: World, name: string, nodes = 4): unknown => {
 const remove = (world: World, name: string): unknown =>
   world.do({ kind: "remove-cluster", id: clusterId(name), by: "me", nowMs: world.nowMs });
 
-/** As a door does it whose answers are of an older version: they are found out again. */
+/** Like a door whose answers are of an older version: they are computed again. */
 function submit(world: World, names: readonly string[], nodes = 1): ChosenSubmission {
   const spec = aSpec({ placement: { kind: "pulling" } });
   const answer = world.do({
@@ -52,7 +52,7 @@ function submit(world: World, names: readonly string[], nodes = 1): ChosenSubmis
   return answer;
 }
 
-/** In which cluster the only task of a job is offered or accepted, or how the job ended. */
+/** The cluster that the only task of a job is offered to or accepted by, or how the job ended. */
 function placeOf({ state }: World, id: number): unknown {
   const record = state.jobs.get(jobId(id));
   const task = record?.task(0)?.state;
@@ -96,7 +96,7 @@ describe("a job for one of several clusters", () => {
     expect(checkState(world.state)).toEqual([]);
   });
 
-  test("whatever is registered and deleted, it is where one of its clusters is, and rows agree", () => {
+  test("whatever is registered and deleted, it is with one of its clusters, and rows agree", () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant("cluster" as const), name: fc.constantFrom(...NAMES) }),
       fc.record({ kind: fc.constant("submit" as const), names: fc.subarray([...NAMES]) }),

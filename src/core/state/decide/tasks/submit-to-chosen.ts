@@ -7,7 +7,7 @@ import { chooseForAll } from "../../../scheduler/clusters/choose-for-all.ts";
 import {
   answersVersion,
   pullingAnswers,
-  satisfyNothing,
+  satisfyEmptyRequest,
 } from "../../../scheduler/explain/satisfy.ts";
 import type { Change } from "../../change.ts";
 import type { CandidateAnswer, ChosenSubmission } from "../../chosen-submission.ts";
@@ -17,7 +17,7 @@ import { submitJobs } from "./submit-jobs.ts";
 
 /**
  * Chooses one of several pull clusters and submits a job to it, in one decision: the cluster cannot be
- * deleted, nor its state change, in between. The next of the ranking are stored with the job.
+ * deleted, nor its state change, in between. The next ones of the ranking are stored with the job.
  */
 export function submitToChosen(
   state: State,
@@ -55,13 +55,13 @@ const withAlternatives =
       ? { ...change, row: { ...change.row, alternatives } }
       : change;
 
-/** What was found out before the command was sent, unless a cluster has changed since. */
+/** The answers that were computed before the command was sent, unless a cluster has changed since. */
 function answersTo(
   state: State,
   { resources, names, prepared }: CommandOf<"submit-to-chosen">,
 ): readonly (readonly CandidateAnswer[])[] {
   if (prepared.version === answersVersion(state)) return prepared.answers;
-  if (resources.length === 0) return [satisfyNothing(state, names)];
+  if (resources.length === 0) return [satisfyEmptyRequest(state, names)];
   const wanted = new Set(names);
   const total = new MatchTotal();
   return resources.map((choice) =>

@@ -1,6 +1,6 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
-import { isTaking } from "../../../model/node/node.ts";
+import { acceptsTasks } from "../../../model/node/node.ts";
 import { takeFrom } from "../../../scheduler/clusters/offered-capacity.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, RunRef } from "../../command.ts";
@@ -27,7 +27,7 @@ export function takeTasks(
   let { tasks, free } = room;
   let looks = 0;
   let keptBack = 0;
-  for (const task of isTaking(node) ? state.clusters.loads.offeredTo(node.cluster) : []) {
+  for (const task of acceptsTasks(node) ? state.clusters.loads.offeredTo(node.cluster) : []) {
     if (tasks === 0 || looks >= limits.takeLooksMax) break;
     if (whyKeptBack(state, task) !== undefined) {
       if (++keptBack >= limits.keptBackLooksMax) break;

@@ -37,4 +37,4 @@ export const submit = (
     })
     .map(({ id }) => id);
 
-export const fateOf = (world: World, id: number): string | undefined => statesOf(world).get(id);
+export const stateOfJob = (world: World, id: number): string | undefined => statesOf(world).get(id);

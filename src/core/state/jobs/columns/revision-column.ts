@@ -5,11 +5,11 @@ const NONE = 0;
 const NEAR_MAX = 2 ** 32 - 1;
 
 /**
- * Revisions at places 0 to size - 1, 4 bytes each while they are less than about 2^31 apart from the
- * first that was put, and 8 bytes each once one is not.
+ * Revisions at places 0 to size - 1. 4 bytes each while all are within about 2^31 of the first one,
+ * 8 bytes each afterwards.
  */
 export class RevisionColumn {
-  /** What is added to a number of the column. */
+  /** Added to each number of the column. */
   #base: number | undefined = undefined;
   #numbers: Uint32Array | Float64Array;
 

@@ -8,7 +8,7 @@ import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
 type EndedState = Extract<TaskState, { kind: "succeeded" | "failed" | "cancelled" }>;
 
-/** All that ended tasks have in common that ended alike: everything but where and when. */
+/** The fields of an ended task that many tasks share: all but where and when. */
 type Outcome = Pick<Task, "attempt" | "failures" | "losses"> & {
   readonly takes: Resources | undefined;
   readonly progress: Task["progress"] | undefined;
@@ -22,18 +22,18 @@ const NO_ROW = 0;
 const AS_TEXT = 0xffff_ffff;
 const NO_NODE = 0;
 
-/** Nodes and outcomes of many tasks, each held once and known by a number. */
+/** Nodes and outcomes of many tasks, each stored once and referred to by a number. */
 export class TaskTables {
   readonly #nodes: NodeId[] = [];
   readonly #codeOfNode = new Map<NodeId, number>();
   readonly #outcomes: Outcome[] = [];
   readonly #codeOfOutcome = new Map<string, number>();
-  /** Clusters that took or ran tasks by themselves. */
+  /** Clusters that accepted or ran tasks. */
   readonly clusters = new Set<ClusterId>();
   /** The outcome of most tasks: success at the first attempt. */
   #plain = NO_ROW;
 
-  /** Nodes that tasks were on, as far as their rows say so. */
+  /** Nodes of present and past attempts, as far as rows name them. */
   get nodes(): readonly NodeId[] {
     return this.#nodes;
   }
@@ -60,7 +60,7 @@ export class TaskTables {
     return outcome;
   }
 
-  /** undefined: there are too many different ones. */
+  /** undefined: there are too many different outcomes. */
   codeOfOutcome(task: Task, state: EndedState): number | undefined {
     const { attempt, failures, losses, takes, progress } = task;
     const isPlain =
@@ -83,7 +83,7 @@ export class TaskTables {
     return code;
   }
 
-  /** Remembers where the task is or was, whatever becomes of it. */
+  /** Records the nodes and clusters of a task, which stay recorded. */
   note({ state, past }: Task): void {
     if ("nodeId" in state) this.codeOfNode(state.nodeId);
     if (state.kind !== "offered" && "cluster" in state && state.cluster !== undefined) {
@@ -97,18 +97,18 @@ export class TaskTables {
 }
 
 /**
- * Rows of ended tasks at places 0 to size - 1, 24 bytes each: when it started and ended, the number
- * of its node and that of its outcome; and 16 more once one of them has a usage. A row with more to
- * say is kept as its stored text.
+ * Rows of ended tasks at places 0 to size - 1, 24 bytes each: its start and end, the number of its
+ * node and that of its outcome; and 16 more once one of them has a usage. A row with other fields
+ * is kept as its stored text.
  */
 export class TaskColumns {
   readonly tables: TaskTables;
-  /** How many rows of each kind there are; those kept as text are counted by their kind, too. */
+  /** The number of rows of each kind, those kept as text included. */
   readonly kinds: Record<TaskState["kind"], number> = noKinds();
   rows = 0;
-  /** Start and end of the task at a place, in turn. */
+  /** Start and end of the task at each place, alternating. */
   readonly #times: Float64Array;
-  /** Outcome and node, in turn. */
+  /** Outcome and node of each place, alternating. */
   readonly #codes: Uint32Array;
   readonly #size: number;
   #usages: UsageColumns | undefined = undefined;
@@ -125,7 +125,7 @@ export class TaskColumns {
     return this.#codes[2 * at] !== NO_ROW;
   }
 
-  /** At a place that has no row. */
+  /** `at` must be empty. */
   put(at: number, task: Task): void {
     const { state } = task;
     this.rows++;
@@ -166,7 +166,7 @@ export class TaskColumns {
     return { ...base, ...(takes && { takes }), ...told, ...(usage && { usage }) };
   }
 
-  /** Rows that are kept as text. */
+  /** Rows kept as text. */
   *texts(): Generator<Task> {
     for (const text of this.#texts?.values() ?? []) yield decodeTask(text);
   }
@@ -196,7 +196,7 @@ export class TaskColumns {
   }
 }
 
-/** Attempts before the last, output that a cluster told and moments differ from task to task. */
+/** Past attempts, output reported by a cluster, and timestamps differ from task to task. */
 const isPlainRow = (task: Task, state: TaskState): state is EndedState => {
   const { past, told, returns, progress, usage = {} } = task;
   const hasMoment = progress?.atMs !== undefined;

@@ -2,19 +2,19 @@ import type { Usage } from "../../../model/job/usage.ts";
 import { makeUsage } from "../../../model/job/usage.ts";
 
 const UNKNOWN = 0xffff_ffff;
-/** In a time: the rest of it is milliseconds. */
+/** A flag in a time: the other bits are milliseconds. */
 const IS_MS = 0x8000_0000;
 
-/** Whether the numbers of a usage have a place in the columns. */
+/** Whether the numbers of a usage fit the columns. */
 export const fitsColumns = ({ cpuUs, wallUs, maxRssKib = 0, majorFaults = 0 }: Usage): boolean =>
   (cpuUs === undefined || packTime(cpuUs) !== UNKNOWN) &&
   (wallUs === undefined || packTime(wallUs) !== UNKNOWN) &&
   maxRssKib < UNKNOWN &&
   majorFaults < UNKNOWN;
 
-/** What ended tasks used, 16 bytes each. They are made when the first task has a usage. */
+/** The usage of ended tasks, 16 bytes each. Allocated when the first task has a usage. */
 export class UsageColumns {
-  /** CPU time, wall time, memory and major faults of the task at a place, in turn. */
+  /** CPU time, wall time, memory and major faults of each place, one after the other. */
   readonly #numbers: Uint32Array;
 
   constructor(size: number) {
@@ -49,7 +49,7 @@ export class UsageColumns {
   }
 }
 
-/** Microseconds below 2^31, whole milliseconds up to 24 days; UNKNOWN: there is no place for it. */
+/** Microseconds below 2^31, whole milliseconds up to 24 days; UNKNOWN: it does not fit. */
 function packTime(us: number): number {
   if (us < IS_MS) return us;
   const ms = us / 1_000;

@@ -5,13 +5,13 @@ import { serviceId } from "../../../model/ids.ts";
 
 const SERVICES = ["s", "t"];
 const service = fc.constantFrom(...SERVICES);
-/** One of them is called as the core could call one. */
+/** Some are names that the core could choose itself. */
 const names = fc.uniqueArray(fc.constantFrom("x", "y", "s-1", "s-2"), {
   minLength: 1,
   maxLength: 2,
 });
 
-/** What callers do to services, in any order: some of it is refused. */
+/** Commands on services, in any order: some are rejected. */
 export const serviceStep = fc.record({
   do: fc.constant("service" as const),
   service,
@@ -60,7 +60,7 @@ export function runServiceStep(world: World, { service: name, what }: ServiceSte
   }
 }
 
-/** Every service is removed. */
+/** Removes every service. */
 export function removeServices(world: World): void {
   for (const { row } of world.state.services.inOrder) {
     const { nowMs } = world;

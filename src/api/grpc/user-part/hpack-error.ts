@@ -1,7 +1,0 @@
-/** Headers that cannot be decoded: the connection cannot go on. */
-export class HpackError extends Error {
-  constructor(problem: string) {
-    super(problem);
-    this.name = "HpackError";
-  }
-}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { limits } from "../../../limits.ts";
+import { likeRiklet, metricsOf, until, useRikBeds } from "../testing/rik-bed.ts";
+import { instances, json, pod, useRikRest, workload } from "../testing/rik-rest.ts";
+
+const open = useRikBeds();
+const serve = useRikRest();
+
+test("a path that is not encoded as paths are is refused, and is no fault of the server", async () => {
+  const ask = await serve(await open());
+  for (const path of ["workloads.instances/%zz", "workloads.status/%ff"]) {
+    const refused = await ask("GET", path);
+    expect([path, refused.status, refused.text]).toEqual([path, 400, expect.stringContaining("%")]);
+  }
+});
+
+test("a body that is too large is refused with a text, and its connection goes on", async () => {
+  const ask = await serve(await open());
+  const large = "x".repeat(5 * limits.rikBodyBytesMax);
+  const refused = await ask("POST", "workloads.create", large);
+  expect([refused.status, refused.text]).toEqual([413, expect.stringContaining("at most")]);
+  expect((await ask("POST", "workloads.create", pod("web"))).status).toBe(200);
+});
+
+test("a deeply nested body is refused before it is parsed", async () => {
+  const ask = await serve(await open());
+  const levels = limits.rikBodyBytesMax / 2 - 1;
+  const refused = await ask("POST", "workloads.create", "[".repeat(levels) + "]".repeat(levels));
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("levels deep")]);
+});
+
+test("instances that are being destroyed do not count when a workload is scaled", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const id = await workload(ask);
+  // Never acknowledges that it destroyed one.
+  const silent = (order: Parameters<typeof likeRiklet>[0]) =>
+    order.action === 0 ? likeRiklet(order) : [];
+  await bed.readyWorker("node-a", silent, metricsOf(2));
+  const scale = async (replicas: number): Promise<unknown> =>
+    json(await ask("POST", "workloads.scale", { id, replicas }));
+  const running = async (total: number): Promise<void> =>
+    until(async () => {
+      const states = (await instances(ask)).map(({ value }) => value.status);
+      expect(states.filter((state) => state === "Running").length).toBe(total);
+    });
+  await scale(5);
+  await running(5);
+  expect(await scale(2)).toMatchObject({ created: { length: 0 }, deleted: { length: 3 } });
+  expect(await scale(4)).toMatchObject({ created: { length: 2 }, deleted: { length: 0 } });
+  await running(4);
+  expect(await scale(4)).toEqual({ created: [], deleted: [] });
+});

@@ -1,0 +1,75 @@
+/** Frames of HTTP/2: RFC 9113, sections 4 and 6. */
+export const FRAME_HEAD_BYTES = 9;
+/** What a peer allows that does not set SETTINGS_MAX_FRAME_SIZE. */
+export const FRAME_PAYLOAD_BYTES_MAX = 16_384;
+
+export const FRAME = {
+  DATA: 0x0,
+  HEADERS: 0x1,
+  RST_STREAM: 0x3,
+  SETTINGS: 0x4,
+  PUSH_PROMISE: 0x5,
+  PING: 0x6,
+  GOAWAY: 0x7,
+  WINDOW_UPDATE: 0x8,
+  CONTINUATION: 0x9,
+} as const;
+
+export const FLAG = {
+  ACK: 0x1,
+  END_STREAM: 0x1,
+  END_HEADERS: 0x4,
+  PADDED: 0x8,
+  PRIORITY: 0x20,
+} as const;
+const PRIORITY_BYTES = 5;
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly payload: Buffer;
+}
+
+export function encodeFrame({ type, flags, streamId, payload }: Frame): Buffer {
+  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length);
+  frame.writeUIntBE(payload.length, 0, 3);
+  frame.writeUInt8(type, 3);
+  frame.writeUInt8(flags, 4);
+  frame.writeUInt32BE(streamId, 5);
+  payload.copy(frame, FRAME_HEAD_BYTES);
+  return frame;
+}
+
+/** The first frame of these bytes; undefined: it is not complete. */
+export function firstFrame(bytes: Buffer): Frame | undefined {
+  if (bytes.length < FRAME_HEAD_BYTES) return undefined;
+  const end = FRAME_HEAD_BYTES + bytes.readUIntBE(0, 3);
+  if (bytes.length < end) return undefined;
+  return {
+    type: bytes.readUInt8(3),
+    flags: bytes.readUInt8(4),
+    streamId: bytes.readUInt32BE(5) & 0x7fff_ffff,
+    payload: bytes.subarray(FRAME_HEAD_BYTES, end),
+  };
+}
+
+export interface UnpaddedFrame {
+  /** Five bytes of a HEADERS frame with the flag, otherwise none. */
+  readonly priority: Buffer;
+  readonly content: Buffer;
+}
+
+/** A DATA or HEADERS frame without its padding; undefined: padding or priority do not fit. */
+export function unpadded({ type, flags, payload }: Frame): UnpaddedFrame | undefined {
+  const isPadded = (flags & FLAG.PADDED) !== 0;
+  const start = isPadded ? 1 : 0;
+  const end = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
+  const hasPriority = type === FRAME.HEADERS && (flags & FLAG.PRIORITY) !== 0;
+  const contentStart = start + (hasPriority ? PRIORITY_BYTES : 0);
+  if (contentStart > end) return undefined;
+  return {
+    priority: payload.subarray(start, contentStart),
+    content: payload.subarray(contentStart, end),
+  };
+}
