@@ -6,7 +6,8 @@ import type { StreamLoss } from "./http-stream.ts";
 
 // Codes of resets: RFC 9113, section 7.
 const NO_ERROR = 0x0;
-const REFUSED_STREAM = 0x7;
+/** The server has not processed the request: a client may send it again. */
+export const REFUSED_STREAM = 0x7;
 export const CANCEL = 0x8;
 const ENHANCE_YOUR_CALM = 0xb;
 

@@ -127,6 +127,40 @@ describe.each([
     });
   }
 
+  test("a call that a closing server refused unread is sent once more, and only once", async () => {
+    const read: string[] = [];
+    let refusals = 1;
+    const port = await serveStreams((stream) => {
+      stream.on("data", (part: Buffer) => read.push(part.subarray(5).toString()));
+      const isFirst = stream.id === 1;
+      if (isFirst || refusals === 0) return answer(stream, frameMessage(Buffer.from("fine")));
+      refusals -= 1;
+      stream.session?.goaway(0, 1);
+      return undefined;
+    });
+    const channel = channelTo(port);
+    const first = await ask(channel);
+    const second = await ask(channel);
+    expect([first, second].map(({ messages, error }) => [messages.join(), error])).toEqual([
+      ["fine", undefined],
+      ["fine", undefined],
+    ]);
+    const count = read.length;
+    await ask(channel); // on the connection of the second call
+    expect(read.length).toBe(count + 1);
+    expect(read.every((text) => text === "question")).toBe(true);
+  });
+
+  test("a call that is refused again ends with an error", async () => {
+    let tries = 0;
+    const port = await serveStreams((stream) => {
+      tries += 1;
+      stream.close(7); // REFUSED_STREAM
+    });
+    expect((await ask(channelTo(port))).error?.code).toBe(GRPC.UNAVAILABLE);
+    expect(tries).toBe(2);
+  });
+
   test("a deadline is sent to the server, and ends the call here", async () => {
     let sent: string | undefined;
     const server = createHttp2();

@@ -1,5 +1,6 @@
 import type { Address } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
+import type { CallError } from "./call-error.ts";
 import { closedCall } from "./closed-call.ts";
 import { type Connection, dial } from "./connection.ts";
 import {
@@ -27,15 +28,18 @@ export class Channel implements CallChannel {
 
   call(start: CallStart, events: CallEvents): OpenCall {
     if (this.#isClosed) return closedCall(events);
-    const connection = this.#connect();
-    this.#begin(connection);
-    return openCall(connection, start, {
-      onMessage: (bytes) => events.onMessage(bytes),
-      onEnd: (error) => {
-        this.#end(connection);
-        events.onEnd(error);
-      },
-    });
+    let connection = this.#begin();
+    const reconnect = (): Connection | undefined => {
+      if (this.#isClosed) return undefined;
+      this.#end(connection);
+      return (connection = this.#begin());
+    };
+    const onEnd = (error: CallError | undefined): void => {
+      this.#end(connection);
+      events.onEnd(error);
+    };
+    const onMessage = (bytes: Buffer): void => events.onMessage(bytes);
+    return openCall(connection, start, { onMessage, onEnd }, reconnect);
   }
 
   close(): void {
@@ -53,12 +57,14 @@ export class Channel implements CallChannel {
     return this.#connection;
   }
 
-  #begin({ session }: Connection): void {
+  #begin(): Connection {
+    const connection = this.#connect();
     this.#calls += 1;
-    if (this.#calls > 1) return;
-    session.ref();
-    this.#keepalive = setInterval(() => this.#ping(), limits.clientKeepaliveMs);
-    this.#keepalive.unref();
+    if (this.#calls === 1) {
+      connection.session.ref();
+      this.#keepalive = setInterval(() => this.#ping(), limits.clientKeepaliveMs).unref();
+    }
+    return connection;
   }
 
   #end(connection: Connection): void {

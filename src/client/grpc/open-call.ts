@@ -2,9 +2,10 @@ import type { IncomingHttpHeaders } from "node:http2";
 import { frameMessage, MessageReader } from "../../lib/grpc/frames.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { unpackAtOnce } from "../../lib/grpc/unpack.ts";
+import { limits } from "../../limits.ts";
 import { CallError } from "./call-error.ts";
-import { lossError, statusError, toCallError } from "./call-status.ts";
-import type { HttpConnection, HttpStream, StreamLoss } from "./http-stream.ts";
+import { lossError, REFUSED_STREAM, statusError, toCallError } from "./call-status.ts";
+import type { HttpConnection, HttpStream, HttpStreamEvents, StreamLoss } from "./http-stream.ts";
 
 export interface CallStart {
   /** "/package.Service/Method" */
@@ -39,18 +40,31 @@ export interface CallChannel {
   close(): void;
 }
 
-/** Opens a gRPC call on a connection, which may still be opening. Sends no event before it returns. */
+/**
+ * Opens a gRPC call on a connection, which may still be opening. Sends no event before it returns. With `reconnect`, a call
+ * that the server refused unread is sent once more: a server that closes an idle connection refuses what meets it on the way.
+ */
 export function openCall(
   connection: HttpConnection,
   start: CallStart,
   events: CallEvents,
+  reconnect?: () => HttpConnection | undefined,
 ): OpenCall {
-  return new HttpCall(connection, start, events);
+  return new HttpCall(connection, start, events, reconnect);
+}
+
+/** What a second stream would have to send; there is none once the call may not be repeated. */
+interface Repeat {
+  readonly open: () => HttpStream | undefined;
+  readonly frames: Buffer[];
+  bytes: number;
+  isFinished: boolean;
 }
 
 class HttpCall implements OpenCall {
   readonly #events: CallEvents;
-  readonly #stream: HttpStream;
+  #stream: HttpStream;
+  #repeat: Repeat | undefined;
   readonly #reader: MessageReader;
   readonly #timer: NodeJS.Timeout | undefined;
   #encoding = "identity";
@@ -63,6 +77,7 @@ class HttpCall implements OpenCall {
     connection: HttpConnection,
     { path, timeoutMs, bytesMax }: CallStart,
     events: CallEvents,
+    reconnect: (() => HttpConnection | undefined) | undefined,
   ) {
     this.#events = events;
     this.#reader = new MessageReader(bytesMax);
@@ -74,7 +89,7 @@ class HttpCall implements OpenCall {
       "grpc-accept-encoding": "gzip,deflate,identity",
       ...(timeoutMs !== undefined && { "grpc-timeout": toTimeout(timeoutMs) }),
     };
-    this.#stream = connection.request(headers, {
+    const streamEvents: HttpStreamEvents = {
       onHeaders: (answered) => this.#onHeaders(answered),
       onData: (chunk) => this.#onData(chunk),
       onTrailers: (trailers) => {
@@ -85,16 +100,25 @@ class HttpCall implements OpenCall {
         this.#hasRead = true;
         if (this.#status !== undefined) this.#end();
       },
-      onClose: (loss) => this.#end(loss),
-    });
+      onClose: (loss) => this.#onClose(loss),
+    };
+    this.#stream = connection.request(headers, streamEvents);
+    if (reconnect !== undefined) {
+      const open = (): HttpStream | undefined => reconnect()?.request(headers, streamEvents);
+      this.#repeat = { open, frames: [], bytes: 0, isFinished: false };
+    }
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#expire(), timeoutMs);
   }
 
   send(message: Uint8Array): void {
-    if (!this.#isOver) this.#stream.write(frameMessage(message));
+    if (this.#isOver) return;
+    const frame = frameMessage(message);
+    this.#retain(frame);
+    this.#stream.write(frame);
   }
 
   finish(): void {
+    if (this.#repeat !== undefined) this.#repeat.isFinished = true;
     this.#stream.end();
   }
 
@@ -110,7 +134,26 @@ class HttpCall implements OpenCall {
     this.#stream.resume();
   }
 
+  #retain(frame: Buffer): void {
+    if (this.#repeat === undefined) return;
+    this.#repeat.frames.push(frame);
+    this.#repeat.bytes += frame.length;
+    if (this.#repeat.bytes > limits.documentBytesMax) this.#repeat = undefined;
+  }
+
+  #onClose(loss: StreamLoss): void {
+    const repeat = this.#repeat;
+    this.#repeat = undefined;
+    const isUnread = loss.resetCode === REFUSED_STREAM && !this.#isOver;
+    const stream = isUnread ? repeat?.open() : undefined;
+    if (repeat === undefined || stream === undefined) return this.#end(loss);
+    this.#stream = stream;
+    for (const frame of repeat.frames) stream.write(frame);
+    if (repeat.isFinished) stream.end();
+  }
+
   #onHeaders(headers: IncomingHttpHeaders): void {
+    this.#repeat = undefined;
     const httpStatus = Number(headers[":status"]);
     if (httpStatus !== 200) {
       const text = `the server answered with HTTP status ${httpStatus}`;

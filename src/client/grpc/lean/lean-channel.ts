@@ -23,7 +23,10 @@ export class LeanChannel implements CallChannel {
   }
 
   call(start: CallStart, events: CallEvents): OpenCall {
-    return this.#isClosed ? closedCall(events) : openCall(this.#connection(), start, events);
+    if (this.#isClosed) return closedCall(events);
+    const reconnect = (): LeanConnection | undefined =>
+      this.#isClosed ? undefined : this.#connection();
+    return openCall(this.#connection(), start, events, reconnect);
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import { encodeFrame, FLAG, FRAME, type Frame, unpadded } from "../../../lib/htt
 import { HpackDecoder } from "../../../lib/http2/hpack-decoder.ts";
 import { encodeLiterals } from "../../../lib/http2/literal-fields.ts";
 import { limits } from "../../../limits.ts";
-import { CANCEL } from "../call-status.ts";
+import { CANCEL, REFUSED_STREAM } from "../call-status.ts";
 import type { HttpConnection, HttpStream, HttpStreamEvents } from "../http-stream.ts";
 import { streamTo } from "../server-stream.ts";
 import { FrameReader, Http2Breach } from "./frame-reader.ts";
@@ -193,9 +193,12 @@ export class LeanConnection implements HttpConnection {
   #onGoAway(payload: Buffer): void {
     this.#isClosing = true;
     const last = payload.readUInt32BE(0) & 0x7fff_ffff;
-    if (this.#request === undefined || this.#request.id > last) {
-      this.#lose(new Error("the server is closing the connection"));
-    }
+    const isUnread = this.#request !== undefined && this.#request.id > last;
+    if (this.#request !== undefined && !isUnread) return; // its answer still comes
+    this.#lose(
+      new Error("the server is closing the connection"),
+      isUnread ? REFUSED_STREAM : undefined,
+    );
   }
 
   #onHeaders(frame: Frame): void {
@@ -272,12 +275,12 @@ export class LeanConnection implements HttpConnection {
     request?.events.onClose({ isConnectionGone: cause !== undefined, resetCode, cause });
   }
 
-  #lose(error: Error): void {
+  #lose(error: Error, resetCode?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#silence);
     this.#stream.destroy();
-    this.#end(undefined, error);
+    this.#end(resetCode, error);
   }
 
   /** A server that is gone without a word is noticed while a call waits for it. */
