@@ -1,4 +1,4 @@
-import { parseShallowJson } from "../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../lib/bytes/json-size.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { arrange, type Graph, NO_PARENT, vertexOf } from "./graph.ts";
@@ -54,7 +54,7 @@ export const parseGraphText = (text: string): Graph => parseGraph(parseJson(text
 
 export function parseJson(text: string): unknown {
   try {
-    return parseShallowJson(text, limits.jsonDepthMax);
+    return parseBoundedJson(text, { jsonDepthMax: limits.jsonDepthMax }); // long ones in threads of their own
   } catch (cause) {
     throw invalid("graph", `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
   }

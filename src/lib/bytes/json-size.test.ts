@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isDeeperJson, isDeeperText, isLongerJson, parseShallowJson } from "./json-size.ts";
+import { excessOf, isDeeperJson, isLongerJson, parseBoundedJson } from "./json-size.ts";
 
 test("a value is longer than a limit when its JSON is", () => {
   for (const value of ["abc", 12, true, null, ["a", 1, [2]], { a: { b: "c" }, d: [1] }]) {
@@ -40,7 +40,7 @@ test("a text is deeper than a limit when its value is, whatever its strings cont
       fc.constantFrom(0, 2),
       (any, max, spaces) => {
         const json = JSON.stringify(any, null, spaces);
-        expect(isDeeperText(json, max)).toBe(isDeeperJson(any, max));
+        expect(excessOf(json, { jsonDepthMax: max }) !== undefined).toBe(isDeeperJson(any, max));
       },
     ),
   );
@@ -48,8 +48,16 @@ test("a text is deeper than a limit when its value is, whatever its strings cont
 
 test("a deep text is rejected, other texts are parsed", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
-  expect(parseShallowJson(nested(8), 8)).toEqual(JSON.parse(nested(8)));
-  expect(() => parseShallowJson(nested(9), 8)).toThrow(/more than 8 levels deep/);
-  expect(() => parseShallowJson("[".repeat(2_000_000), 8)).toThrow(/more than 8 levels deep/);
-  expect(() => parseShallowJson('{"a', 8)).toThrow(SyntaxError);
+  const bounds = { jsonDepthMax: 8 };
+  expect(parseBoundedJson(nested(8), bounds)).toEqual(JSON.parse(nested(8)));
+  expect(() => parseBoundedJson(nested(9), bounds)).toThrow(/more than 8 levels deep/);
+  expect(() => parseBoundedJson("[".repeat(2_000_000), bounds)).toThrow(/more than 8 levels deep/);
+  expect(() => parseBoundedJson('{"a', bounds)).toThrow(SyntaxError);
+});
+
+test("a text with more marks than the bound is rejected; marks inside strings do not count", () => {
+  const bounds = { jsonDepthMax: 8, jsonMarksMax: 7 };
+  expect(parseBoundedJson('{"a":1,"b":[]}', bounds)).toEqual({ a: 1, b: [] });
+  expect(() => parseBoundedJson('{"a":1,"b":[1,2]}', bounds)).toThrow(/more than 7 brackets/);
+  expect(parseBoundedJson('["[[[[,,,,::::"]', bounds)).toEqual(["[[[[,,,,::::"]);
 });

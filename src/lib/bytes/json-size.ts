@@ -13,41 +13,61 @@ export function isDeeperJson(value: unknown, depthMax: number): boolean {
   return Object.values(value).some((inner) => isDeeperJson(inner, depthMax - 1));
 }
 
+/** Bounds of a JSON text of a client; `limits` has them. */
+export interface JsonBounds {
+  /** Objects and lists inside each other. */
+  readonly jsonDepthMax: number;
+  /** Brackets, commas and colons. Absent: any number, for threads that may take their time. */
+  readonly jsonMarksMax?: number;
+}
+
 /**
- * `JSON.parse` for texts of clients. Rejects nesting of more than `depthMax` levels, also with a SyntaxError, before it parses: parsing
- * 4 MB of brackets takes seconds, finding that they are too many takes milliseconds.
+ * `JSON.parse` for texts of clients. Rejects a text beyond the bounds, also with a SyntaxError, before it parses: parsing 4 MB of brackets
+ * or of empty objects takes up to seconds, finding that they are too many takes milliseconds.
  */
-export function parseShallowJson(text: string, depthMax: number): unknown {
-  if (isDeeperText(text, depthMax)) {
-    throw new SyntaxError(`objects and arrays are nested more than ${depthMax} levels deep`);
-  }
+export function parseBoundedJson(text: string, bounds: JsonBounds): unknown {
+  const excess = excessOf(text, bounds);
+  if (excess !== undefined) throw new SyntaxError(excess);
   return JSON.parse(text);
 }
 
-/** Whether a JSON text has more levels. */
-export function isDeeperText(text: string, depthMax: number): boolean {
+/** How a JSON text exceeds the bounds; undefined: it does not. */
+export function excessOf(text: string, bounds: JsonBounds): string | undefined {
+  const { jsonDepthMax, jsonMarksMax = Infinity } = bounds;
   let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = endOfString(text, at);
-        break;
-      case OPEN_OBJECT:
-      case OPEN_LIST:
-        if (++depth > depthMax) return true;
-        break;
-      case CLOSE_OBJECT:
-      case CLOSE_LIST:
-        depth--;
-        break;
-      default:
-    }
+  let marks = 0;
+  eachMark(text, (code) => {
+    marks += 1;
+    if (isOpening(code)) depth += 1;
+    else if (isClosing(code)) depth -= 1;
+    return depth <= jsonDepthMax && marks <= jsonMarksMax;
+  });
+  if (depth > jsonDepthMax) {
+    return `objects and arrays are nested more than ${jsonDepthMax} levels deep`;
   }
-  return false;
+  return marks > jsonMarksMax ? tooManyMarks(jsonMarksMax) : undefined;
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+export const tooManyMarks = (marksMax: number): string =>
+  `it has more than ${marksMax} brackets, commas and colons; send less at once`;
+
+/** Calls `visit` for each bracket, comma and colon outside strings, until it returns false. */
+export function eachMark(text: string, visit: (code: number, at: number) => boolean): void {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (isMark(code) && !visit(code, at)) return;
+  }
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+export const COMMA = 0x2c;
+
+const isMark = (code: number): boolean =>
+  code === COMMA || code === COLON || isOpening(code) || isClosing(code);
+export const isOpening = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_LIST;
+export const isClosing = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_LIST;
 
 /** Where the string that begins at `start` ends: at the next quote that is not escaped. */
 function endOfString(text: string, start: number): number {

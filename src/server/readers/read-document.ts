@@ -5,7 +5,7 @@ import { draftsOf } from "../../core/graph/subsystems/read-subsystems.ts";
 import type { CheckedJobspec, JobspecTerms } from "../../core/jobspec/read/parse.ts";
 import { checkJobspec } from "../../core/jobspec/read/parse.ts";
 import { invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
-import { isLongerJson, parseShallowJson } from "../../lib/bytes/json-size.ts";
+import { isLongerJson, parseBoundedJson } from "../../lib/bytes/json-size.ts";
 import { limits } from "../../limits.ts";
 
 /** A document to be read in another thread. */
@@ -78,10 +78,12 @@ function readRegistration(bytes: Uint8Array): ReadDocument {
   return { kind: "graph", graph: readingDocument(() => parseGraph(document)), fields };
 }
 
+/** In a thread of its own: any number of values is fine. */
 function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  const { jsonDepthMax } = limits;
   let body: unknown;
   try {
-    body = parseShallowJson(new TextDecoder().decode(bytes), limits.jsonDepthMax);
+    body = parseBoundedJson(new TextDecoder().decode(bytes), { jsonDepthMax });
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
     throw invalid("body", `is not JSON: ${why}`);

@@ -1,4 +1,4 @@
-import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { limits } from "../../../limits.ts";
 import type { StateValue } from "../../../core/graph/cluster-state.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
@@ -12,7 +12,7 @@ import { message } from "../../grpc/calls/wire-message.ts";
 
 export function fromJson(text: string, field: string): unknown {
   try {
-    return parseShallowJson(text, limits.jsonDepthMax);
+    return parseBoundedJson(text, limits);
   } catch (cause) {
     throw unprocessable(
       field,

@@ -124,7 +124,7 @@ const bad: readonly Bad[] = [
     field: "jobs[1].cwd",
     message: /^jobs\[1\]\.cwd: must be an absolute path/,
   },
-  { name: "no JSON", body: '{"command": [', message: /^the body is not JSON: / },
+  { name: "no JSON", body: '{"command": [', message: /^the body cannot be read as JSON: / },
   { name: "a poisoned prototype", body: '{"__proto__": {"x": 1}}', message: /__proto__/ },
   { name: "a poisoned label", body: '{"labels": {"__proto__": "x"}}', message: /__proto__/ },
   {

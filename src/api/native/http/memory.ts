@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { errorCodes, type FastifyReply, type FastifyRequest } from "fastify";
-import { ByteBlocks } from "../../../lib/bytes/byte-blocks.ts";
 import { limits } from "../../../limits.ts";
 import { type CallMemory, type ConnectionMemory, memoryOf } from "../../grpc/memory/call-memory.ts";
 import type { RequestHold } from "../../grpc/memory/request-hold.ts";
+import { receiveBody } from "../../web/receive-body.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 
 /** Reads the body of a request. */
@@ -29,8 +29,15 @@ export function chargeMemory(app: App, memory: CallMemory): ReadBody {
     }
     done(null, payload);
   });
-  return (request) =>
-    readBody(request, connectionOf(request.raw), (hold) => holds.set(request, hold));
+  return async (request) => {
+    const { raw, routeOptions } = request;
+    const { bytes, hold } = await receiveBody(raw, connectionOf(raw), {
+      bytesMax: routeOptions.bodyLimit ?? limits.messageBytesMax,
+      tooLarge: () => new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE(),
+    });
+    holds.set(request, hold);
+    return bytes;
+  };
 }
 
 /** A caller that continues to send is cut off, but gets time to read the answer. */
@@ -40,47 +47,4 @@ export function endUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   raw.resume();
   const late = setTimeout(() => raw.destroy(), limits.refusedRequestMsMax).unref();
   raw.once("close", () => clearTimeout(late));
-}
-
-/** Reads while there is memory; without memory the socket is not read. */
-function readBody(
-  { raw, headers, routeOptions }: FastifyRequest,
-  { requests, requestsHere }: ConnectionMemory,
-  opened: (hold: RequestHold) => void,
-): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const bytesMax = routeOptions.bodyLimit ?? limits.messageBytesMax;
-  // Without a length it may become as large as the route allows.
-  const announced = Number(headers["content-length"] ?? bytesMax);
-  const body = new ByteBlocks();
-  const fail = (error: unknown): void => {
-    raw.off("data", receive);
-    body.clear();
-    hold.end();
-    reject(error);
-  };
-  const hold = requests.open(requestsHere, { resume: () => raw.resume(), drop: fail });
-  opened(hold);
-  const receive = (chunk: Buffer): void => {
-    try {
-      if (body.length + chunk.length > bytesMax) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
-      body.append(chunk);
-      if (!hold.arrived(chunk.length, announced)) raw.pause();
-    } catch (error) {
-      fail(error);
-    }
-  };
-  raw.on("data", receive);
-  raw.once("end", () => {
-    hold.complete();
-    resolve(body.take());
-  });
-  raw.once("error", fail);
-  try {
-    if (announced > bytesMax) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
-    hold.begin();
-  } catch (error) {
-    fail(error);
-  }
-  return promise;
 }

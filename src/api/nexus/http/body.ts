@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { ConnectionMemory } from "../../grpc/memory/call-memory.ts";
@@ -27,10 +27,10 @@ export async function withBody<Result>(
 
 function parse(text: string): unknown {
   try {
-    return parseShallowJson(text, limits.jsonDepthMax);
+    return parseBoundedJson(text, limits);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : "";
-    throw new AppError("invalid_argument", `the body is not JSON: ${why}`, { cause });
+    throw new AppError("invalid_argument", `the body cannot be read as JSON: ${why}`, { cause });
   }
 }
 

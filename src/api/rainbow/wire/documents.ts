@@ -1,4 +1,4 @@
-import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { limits } from "../../../limits.ts";
 import { isRecord } from "../../../core/graph/metadata.ts";
 import { refuse } from "../status.ts";
@@ -73,7 +73,7 @@ const kindOf = (value: unknown): string => {
 
 function parse(text: string, toError: (why: string) => Error): unknown {
   try {
-    return parseShallowJson(text, limits.jsonDepthMax);
+    return parseBoundedJson(text, limits);
   } catch (error) {
     throw toError(error instanceof Error ? error.message : "unreadable");
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { turns } from "../../../server/loop/in-slices.ts";
@@ -51,7 +51,7 @@ export type RestFields = Readonly<Record<string, unknown>>;
 export function parseFields(text: string): RestFields {
   let value: unknown;
   try {
-    value = parseShallowJson(text, limits.jsonDepthMax);
+    value = parseBoundedJson(text, limits);
   } catch (cause) {
     throw new RestRefusal(400, cause instanceof Error ? cause.message : "is not JSON");
   }

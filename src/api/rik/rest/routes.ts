@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { parseShallowJson } from "../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RikRole } from "../callers.ts";
@@ -36,7 +36,7 @@ const createTenant: Route = async ({ records }, call) => {
     value: textOf(fields, "value"),
   };
   try {
-    parseShallowJson(sent.value, limits.jsonDepthMax);
+    parseBoundedJson(sent.value, limits);
   } catch {
     throw new RestRefusal(400, "value: must be a text that is JSON");
   }

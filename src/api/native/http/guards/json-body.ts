@@ -1,10 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { Jobspec } from "../../../../core/jobspec/model.ts";
-import { isDeeperText, parseShallowJson } from "../../../../lib/bytes/json-size.ts";
+import { parseInSlices } from "../../../../lib/bytes/json-slices.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { DocumentKind } from "../../../../ports/document-reader.ts";
-import { turns } from "../../../../server/loop/in-slices.ts";
+import { inSlices, turns } from "../../../../server/loop/in-slices.ts";
 import type { Operations } from "../../../../server/operations/operations.ts";
 import type { ReadBody } from "../memory.ts";
 import type { App } from "../schemas/typebox-provider.ts";
@@ -74,26 +74,33 @@ export function acceptJson(app: App, readBody: ReadBody): void {
       if (large !== undefined) return large.read(operations, bytes);
       await turns.next(0); // long bodies are parsed one at a time
     }
-    const text = bytes.toString();
-    if (isDeeperText(text, limits.jsonDepthMax)) throw notJson(text);
-    return new Promise((resolve, reject) => {
-      void parse(request, text, (error, value) => {
-        if (error === null) resolve(value);
-        else reject(notJson(text, error));
-      });
+    return parseBody(bytes.toString(), (text) => {
+      let result: unknown;
+      void parse(request, text, (error, value) => (result = error ?? value));
+      if (result instanceof Error) throw new SyntaxError(whyNotJson(text), { cause: result });
+      return result;
     });
   });
 }
 
-/** The framework's parser does not describe the error; JSON.parse does. */
-function notJson(text: string, cause?: Error): AppError {
+/** A submission may have many jobs: they are parsed some at a time. */
+async function parseBody(text: string, parse: (text: string) => unknown): Promise<unknown> {
   try {
-    parseShallowJson(text, limits.jsonDepthMax);
+    return await inSlices(parseInSlices(text, "jobs", limits, parse));
   } catch (error) {
-    const why = error instanceof Error ? error.message : "";
-    return new AppError("invalid_argument", `the body is not JSON: ${why}`, { cause });
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new AppError("invalid_argument", `the body cannot be read as JSON: ${error.message}`, {
+      cause: error,
+    });
   }
-  return new AppError("invalid_argument", "the body has a key __proto__ or constructor.prototype", {
-    cause,
-  });
+}
+
+/** The framework's parser does not describe the error; JSON.parse does. */
+function whyNotJson(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return error instanceof Error ? error.message : "unreadable";
+  }
+  return "it has a key __proto__ or constructor.prototype";
 }

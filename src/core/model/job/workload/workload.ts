@@ -1,4 +1,4 @@
-import { parseShallowJson } from "../../../../lib/bytes/json-size.ts";
+import { parseBoundedJson } from "../../../../lib/bytes/json-size.ts";
 import { limits } from "../../../../limits.ts";
 import { AppError, unprocessable } from "../../../../lib/errors.ts";
 import type { Where } from "../job.ts";
@@ -62,7 +62,7 @@ function parseWorkload(text: string, field: string): WorkloadDefinition {
     field === "" ? path : path === "" ? field : `${field}.${path}`;
   let value: unknown;
   try {
-    value = parseShallowJson(text, limits.jsonDepthMax);
+    value = parseBoundedJson(text, limits);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : "";
     throw new AppError("unprocessable", `is not JSON: ${why}`, { field: at("") });
