@@ -298,6 +298,8 @@ export interface Context {
   readonly cwd: string;
   /** Distinguishes `cwd` from directories of that path on other machines; undefined: it is removed. */
   directoryId(): string | undefined;
+  /** Whether there is a file at this path. */
+  hasFile(path: string): boolean;
   readonly hostname: string;
   readonly stdout: Sink;
   readonly stderr: Sink;

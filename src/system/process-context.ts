@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink, Terminal } from "../cli/context.ts";
@@ -12,6 +13,7 @@ export function createProcessContext(services: Services): Context {
     env: process.env,
     cwd: process.cwd(),
     directoryId: () => identifyDirectory(process.cwd()),
+    hasFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
     hostname: hostname(),
     stdout: createSink(process.stdout),
     stderr: createSink(process.stderr),

@@ -19,7 +19,7 @@ import {
 } from "../flags.ts";
 import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/container-flags.ts";
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
-import { directoryOf } from "./flags/directory-flags.ts";
+import { directoryOf, missingProgram } from "./flags/directory-flags.ts";
 import { beginTime } from "./flags/begin-flag.ts";
 import { parseDirectives, readDirectives } from "./flags/directives.ts";
 import { addEntriesFlags, entriesOf, type EntriesFlags } from "./flags/entries-flags.ts";
@@ -224,6 +224,9 @@ export async function toSubmission(
       "is missing; write it after --, or give --script, --file, --jobspec or --image",
     );
   }
+  const missing =
+    hasOwnCommand || script !== undefined ? undefined : missingProgram(words, context);
+  if (missing !== undefined) await session.note(missing);
   const entries = await entriesOf(flags, context);
   return {
     spec: {

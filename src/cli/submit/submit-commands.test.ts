@@ -28,6 +28,23 @@ async function busbar(line: string | readonly string[]) {
 const specs = (): unknown =>
   server.submitted.map((request) => (request as { jobs: { spec: unknown }[] }).jobs[0]?.spec);
 
+test("a program that only this directory has is submitted, with a warning that says what to write", async () => {
+  const env = { BUSBAR_SERVER: server.address, PATH: "/usr/bin:/bin" };
+  const there = new Set(["/here/s.sh", "/here/make", "/usr/bin/make"]);
+  const hasFile = (path: string): boolean => there.has(path);
+  const run = (line: string) => runHere(line.split(" "), { env, cwd: "/here", hasFile });
+  expect((await run("submit -- s.sh 1")).stderr).toContain("write ./s.sh");
+  for (const line of [
+    "submit -- ./s.sh",
+    "submit -- make",
+    "submit -- other",
+    "submit -- /here/s.sh",
+  ]) {
+    expect((await run(line)).stderr, line).not.toContain("not on the PATH");
+  }
+  expect(server.submitted).toHaveLength(5);
+});
+
 describe("submit --jobspec", () => {
   test("prints a line for each task: the id and its name", async () => {
     expect(await busbar("submit --jobspec flow.yaml")).toEqual({

@@ -29,6 +29,7 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
     env: {},
     cwd: "/home/ada",
     directoryId: () => undefined,
+    hasFile: () => false,
     hostname: "ada's laptop",
     stdout: sink("stdout"),
     stderr: sink("stderr"),

@@ -12,6 +12,15 @@ export function directoryOf({ cwd }: { readonly cwd?: string }, context: Context
   return cwd === FRESH ? {} : { cwd: resolve(context.cwd, cwd) };
 }
 
+/** Why the program will not be found though this directory has a file of its name; undefined: it will, or has none. */
+export function missingProgram([program = ""]: readonly string[], context: Context) {
+  if (program === "" || program.includes("/") || !context.hasFile(resolve(context.cwd, program)))
+    return undefined;
+  const folders = (context.env["PATH"] ?? "").split(":").filter((folder) => folder !== "");
+  if (folders.some((folder) => context.hasFile(resolve(folder, program)))) return undefined;
+  return `warning: ${program} is not on the PATH; to run the file in this directory, write ./${program}`;
+}
+
 /** A job of a file, which may set its own directory. An image has its own directories. */
 export function withDirectory(job: JobSubmissionInit, context: Context): JobSubmissionInit {
   const { spec } = job;
