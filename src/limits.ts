@@ -111,6 +111,15 @@ invariant(
   "an idle store must empty its log before a busy one has to",
 );
 invariant(
+  16 * limits.storeJournalEntryBytesMax <= limits.storeJournalBytes &&
+    limits.storeJournalBytes < limits.storeWalIdleBytes,
+  "the journal must hold several commits, and must not hold more than the log",
+);
+invariant(
+  limits.storeApplyRows < limits.storeApplyRowsMax,
+  "the store must use a pause before it delays commits",
+);
+invariant(
   limits.submitJobsMax < limits.possibleKnownMax &&
     limits.messageBytesMax < limits.possibleKnownCharsMax,
   "what is found out about the requests of one submission must be known when it is decided",

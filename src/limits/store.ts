@@ -12,6 +12,10 @@ export const storeLimits = {
   storeWalIdleBytes: 4 * MIB, // moved into the database after a pause without commits
   storeWalBytesMax: 64 * MIB, // moved into the database even while commits wait
   storeFewRowsMax: 64, // a commit of so few moves the log rather than lengthen its file
+  storeJournalBytes: MIB, // commits that the database has not flushed; a full one makes it do so
+  storeJournalEntryBytesMax: 64 * KIB, // of one commit; a larger one goes to the database at once
+  storeApplyRows: 64, // of the journal, written to the database when no message waits
+  storeApplyRowsMax: 256, // the same while messages wait
   storeIdleMs: 50,
   storeRestMs: 3_000, // without a message, until the store's thread returns memory
   storeGarbageBytes: 8 * MIB, // growth of its heap since it last did so

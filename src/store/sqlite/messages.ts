@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { Batch, StoredRow } from "../../ports/store.ts";
+import type { Batch, RowWrite, StoredRow } from "../../ports/store.ts";
 import { checkText } from "../keys.ts";
 import type { StoreFailure } from "./failures.ts";
 
@@ -75,6 +75,19 @@ export function packBatch({ revision, writes, lastId = 0 }: Batch): PackedBatch 
   }
   endPart();
   return { revision, lastId, parts };
+}
+
+/** The writes of a batch, in their order; `value` undefined deletes the key. */
+export function* unpackWrites({ parts }: PackedBatch): Generator<Required<RowWrite>> {
+  for (const { text, lengths, revisions } of parts) {
+    let at = 0;
+    for (let row = 0; row < revisions.length; row += 1) {
+      const key = text.substring(at, (at += lengths[2 * row] ?? 0));
+      const length = lengths[2 * row + 1] ?? DELETED;
+      const value = length === DELETED ? undefined : text.substring(at, (at += length));
+      yield { key, value, revision: revisions[row] };
+    }
+  }
 }
 
 export function unpackRows({ keys, text, lengths, revisions }: PackedRows): readonly StoredRow[] {

@@ -43,16 +43,12 @@ export class RowWriter {
     return this.#totals;
   }
 
-  /**
-   * Writes all batches in one transaction: one flush to disk for all waiting callers. `beforeFlush` receives the totals after the
-   * transaction.
-   */
-  commit(batches: readonly PackedBatch[], beforeFlush: () => void): void {
+  /** Writes all batches in one transaction. */
+  commit(batches: readonly PackedBatch[]): void {
     this.#begin.run();
     try {
       for (const batch of batches) this.#writeBatch(batch);
       this.#writeTotals(this.#totals);
-      beforeFlush();
       this.#end.run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");

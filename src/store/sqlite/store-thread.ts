@@ -3,7 +3,7 @@ import { receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import type { Database, LogState } from "./database.ts";
+import type { Database } from "./database.ts";
 import { readError, toFailure, writeError } from "./failures.ts";
 import type { FromThread, PackedBatch, PackedRows, ToThread } from "./messages.ts";
 
@@ -18,8 +18,6 @@ export class StoreThread {
   readonly #resting: NodeJS.Timeout;
   #heapAtRest = 0;
   #isBroken = false;
-  #sealed: Promise<void> = Promise.resolve(); // when everything committed is also in the record
-  #unsealed = 0; // commits that are not in the record yet
   #copied: Promise<void> = Promise.resolve();
   #group: PackedBatch[] = [];
   #groupRows = 0;
@@ -29,10 +27,7 @@ export class StoreThread {
   constructor(port: MessagePort, database: Database) {
     this.#port = port;
     this.#database = database;
-    this.#idle = setTimeout(
-      () => this.#moveLog(() => limits.storeWalIdleBytes),
-      limits.storeIdleMs,
-    );
+    this.#idle = setTimeout(() => this.#rest(), limits.storeIdleMs);
     this.#resting = setTimeout(() => this.#giveBack(), limits.storeRestMs);
   }
 
@@ -49,9 +44,16 @@ export class StoreThread {
 
   #receive(first: ToThread): void {
     this.#handle(first);
+    this.#work();
+  }
+
+  #work(): void {
     this.#takeWaiting();
-    // A commit blocks this thread, and would delay the answer to the one before.
-    if (this.#unsealed === 0) this.#commitGroup();
+    this.#commitGroup();
+    this.#takeWaiting(); // came during the commit
+    const isBusy = this.#group.length > 0;
+    if (isBusy) setImmediate(() => this.#work());
+    this.#applyRows(isBusy ? limits.storeApplyRowsMax : limits.storeApplyRows);
     if (this.#isBroken) return; // it would restart a timer that was cleared
     this.#idle.refresh();
     this.#resting.refresh();
@@ -82,7 +84,7 @@ export class StoreThread {
         this.#copied = this.#backUp(message.file);
         return;
       case "close":
-        void Promise.all([this.#sealed, this.#copied]).then(() => this.#close()); // none fails
+        void this.#copied.then(() => this.#close()); // it never fails
         return;
       default:
         unreachable(message);
@@ -101,40 +103,40 @@ export class StoreThread {
     this.#group = [];
     this.#groupRows = 0;
     this.#attempt(writeError, () => {
-      const sealed = this.#database.commit(batches);
-      const revision = this.#database.revision();
-      this.#unsealed += 1;
-      this.#sealed = Promise.all([this.#sealed, sealed]).then(
-        () => this.#tellCommitted(revision, rows),
-        (error: unknown) => this.#fail(error, writeError),
-      );
+      this.#database.commit(batches);
+      this.#send({ kind: "committed", revision: this.#database.revision() });
+      // Reading the length of the log takes as long as writing some rows: later, and only when it grew.
+      if (this.#database.pendingRows() === 0) this.#moveLog(rows);
     });
   }
 
-  /** Notifies callers first: reading the length of the log takes as long as writing some rows. */
-  #tellCommitted(revision: number, rows: number): void {
-    this.#unsealed -= 1;
-    if (this.#isBroken) return;
-    this.#send({ kind: "committed", revision });
-    const { storeFewRowsMax, storeWalIdleBytes, storeWalBytesMax } = limits;
-    this.#moveLog(({ longestBytes }) => {
-      const soon = Math.max(storeWalIdleBytes, longestBytes);
-      return rows > storeFewRowsMax ? storeWalBytesMax : Math.min(soon, storeWalBytesMax);
+  /** Writes rows of the journal to the database, many at once: most of the work is that of a transaction. */
+  #applyRows(limit: number): void {
+    this.#attempt(writeError, () => {
+      const rows = this.#database.pendingRows();
+      if (rows < limit) return;
+      this.#database.apply();
+      this.#moveLog(0);
     });
-    if (this.#unsealed > 0) return;
-    this.#takeWaiting();
-    this.#commitGroup();
+  }
+
+  /** No message came for a while. */
+  #rest(): void {
+    this.#attempt(writeError, () => {
+      this.#database.rest();
+      if (this.#database.log().bytes >= limits.storeWalIdleBytes) this.#database.checkpoint();
+    });
   }
 
   /**
-   * While no caller waits, if that happens soon enough; in any case before the log grows too long. Small commits
-   * move it before its file grows: flushing a longer file takes the disk twice as long as flushing pages written over.
+   * Moves the log into the database before it grows too long. Commits of few rows move it before its file grows: flushing a longer file
+   * takes the disk twice as long as flushing pages written over.
    */
-  #moveLog(limitOf: (log: LogState) => number): void {
-    this.#attempt(writeError, () => {
-      const log = this.#database.log();
-      if (log.bytes >= limitOf(log)) this.#database.checkpoint();
-    });
+  #moveLog(rows: number): void {
+    const { storeFewRowsMax, storeWalIdleBytes, storeWalBytesMax } = limits;
+    const { bytes, longestBytes } = this.#database.log();
+    const soon = Math.min(Math.max(storeWalIdleBytes, longestBytes), storeWalBytesMax);
+    if (bytes >= (rows > storeFewRowsMax ? storeWalBytesMax : soon)) this.#database.checkpoint();
   }
 
   /** Frees memory that a start or many commits left in this thread's heap and in SQLite's cache. */
@@ -163,6 +165,7 @@ export class StoreThread {
 
   /** A failed copy does not affect the store. */
   async #backUp(file: string): Promise<void> {
+    this.#attempt(writeError, () => this.#database.apply());
     try {
       await this.#database.backup(file);
       this.#send({ kind: "backed-up", failure: undefined });

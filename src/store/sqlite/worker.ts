@@ -1,9 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
-import { openDatabase, type Database } from "./database.ts";
+import type { Database } from "./database.ts";
 import { toFailure } from "./failures.ts";
 import type { FromThread, ThreadData } from "./messages.ts";
+import { openDatabase } from "./open-database.ts";
 import { StoreThread } from "./store-thread.ts";
 
 // The entry point of the store's thread: SQLite blocks while it flushes, and here it blocks no other work.

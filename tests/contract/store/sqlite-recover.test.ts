@@ -14,25 +14,25 @@ import { describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
 import { recoverData } from "../../../src/store/sqlite/recovery/recover.ts";
 import { checkBackup, restoreBackup } from "../../../src/store/sqlite/recovery/restore.ts";
-import { withDirectory, withSqlite } from "./sqlite-support.ts";
+import type { Batch } from "../../../src/ports/store.ts";
+import { commit, leaveBehind, tooLong, withDirectory, withSqlite } from "./sqlite-support.ts";
 import { loadAll, put } from "./store-data.ts";
 
 const LAST = 20;
 const group = (name: string): string => JSON.stringify({ id: name, weight: 1 });
 
-/** As kill -9 leaves it; the rows are groups, which need no others. */
+/** As kill -9 leaves it; the rows are groups, which need no others. The journal has none of these commits. */
 async function fill(data: string): Promise<void> {
-  const live = `${data}-live`;
-  await withSqlite(live, async (store) => {
-    for (let revision = 1; revision <= LAST; revision += 1) {
-      const name = `g${String(revision).padStart(2, "0")}`;
-      const counter = put("counter/jobs", JSON.stringify({ lastJobId: 10 * revision }));
-      const writes = [put(`group/${name}`, group(name)), counter];
-      await store.commit({ revision, writes, lastId: 10 * revision });
-    }
-    await cp(live, data, { recursive: true });
+  await leaveBehind(data, (store) => {
+    for (let revision = 1; revision <= LAST; revision += 1) commit(store, aBatch(revision));
   });
-  rmSync(live, { recursive: true });
+}
+
+function aBatch(revision: number, pad = tooLong("")): Batch {
+  const name = `g${String(revision).padStart(2, "0")}`;
+  const value = JSON.stringify({ id: name, weight: 1, pad });
+  const counter = put("counter/jobs", JSON.stringify({ lastJobId: 10 * revision }));
+  return { revision, writes: [put(`group/${name}`, value), counter], lastId: 10 * revision };
 }
 
 const log = (data: string): string => join(data, "busbar.db-wal");

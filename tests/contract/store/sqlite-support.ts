@@ -1,12 +1,16 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Store } from "../../../src/ports/store.ts";
+import { limits } from "../../../src/limits.ts";
+import type { Batch, Store } from "../../../src/ports/store.ts";
+import type { Database } from "../../../src/store/sqlite/database.ts";
+import { packBatch } from "../../../src/store/sqlite/messages.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { createSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { StoreData } from "./store-data.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
@@ -47,6 +51,29 @@ export async function withSqlite<T>(
     await store.close();
   }
 }
+
+/**
+ * Works on a database without a thread, and leaves a copy of its files at `data` as kill -9 would: what was written is there, whether flushed
+ * or not.
+ */
+export async function leaveBehind(data: string, work: (database: Database) => void): Promise<void> {
+  const live = `${data}-live`;
+  const database = openDatabase(live);
+  try {
+    work(database);
+    await cp(live, data, { recursive: true });
+  } finally {
+    database.close();
+    await rm(live, { recursive: true });
+  }
+}
+
+export const commit = (database: Database, batch: Batch): void =>
+  database.commit([packBatch(batch)]);
+
+/** Longer than an entry of the journal may be: its commit goes to the database at once. */
+export const tooLong = (value: string): string =>
+  value.padEnd(limits.storeJournalEntryBytesMax, "x");
 
 /** A separate process that opens the store and follows its role; see store-child.ts. */
 export class StoreChild {

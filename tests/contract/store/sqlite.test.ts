@@ -186,18 +186,19 @@ describe("sqlite store: its thread", () => {
     }
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
-    const commit = (): Promise<void> => Promise.resolve();
+    const backup = (): Promise<void> => Promise.resolve();
+    const writes = { commit: done, apply: done, rest: done, backup };
     const numbers = {
       revision: () => 0,
       lastId: () => 0,
+      pendingRows: () => 0,
       log: () => ({ bytes: 0, longestBytes: 0 }),
     };
     const rest = {
       file: "",
       warning: undefined,
       ...numbers,
-      commit,
-      backup: commit,
+      ...writes,
       checkpoint: done,
       shrink: done,
     };
@@ -216,10 +217,12 @@ describe("sqlite store: its thread", () => {
     let shrinks = 0;
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
-    const commit = (): Promise<void> => Promise.resolve();
+    const backup = (): Promise<void> => Promise.resolve();
+    const writes = { commit: done, apply: done, rest: done, backup };
     const numbers = {
       revision: () => 0,
       lastId: () => 0,
+      pendingRows: () => 0,
       log: () => ({ bytes: 0, longestBytes: 0 }),
     };
     new StoreThread(port1, {
@@ -227,8 +230,7 @@ describe("sqlite store: its thread", () => {
       warning: undefined,
       ...numbers,
       readRows: function* () {},
-      commit,
-      backup: commit,
+      ...writes,
       checkpoint: done,
       shrink: () => void shrinks++,
       close: done,

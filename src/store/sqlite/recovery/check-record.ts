@@ -1,7 +1,8 @@
 import { AppError } from "../../../lib/errors.ts";
 import { damaged } from "../failures.ts";
-import { recordFile, type ReadRecord } from "../durable-record.ts";
-import type { Mark, RecordState } from "../record-slot.ts";
+import type { JournalEntry } from "../record/journal-entry.ts";
+import { recordFile, type ReadableRecord, type ReadRecord } from "../record/record-file.ts";
+import type { Mark, RecordState } from "../record/record-slot.ts";
 
 /** The database as it was found. */
 export interface Found {
@@ -11,13 +12,27 @@ export interface Found {
   readonly firstPage: number; // of the file, before anything was written to it
 }
 
-/** The result of comparing a database with its record. */
+interface Revisions {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The result of comparing a database with its record. `replay` are the entries of the journal that the database lacks. */
 export type RecordVerdict =
   | { readonly kind: "new" } // no record exists, and none ever did
-  | { readonly kind: "whole" }
-  /** The machine stopped during a commit that is not in the log: no client got an answer to it. */
-  | { readonly kind: "cut-short"; readonly from: number; readonly to: number }
-  | { readonly kind: "older"; readonly from: number; readonly to: number; readonly atMs: number }
+  | {
+      readonly kind: "whole";
+      readonly replay: readonly JournalEntry[];
+      /** The database had them when the process was killed: its log was damaged later. */
+      readonly healed: Revisions | undefined;
+    }
+  /** The machine stopped during a commit that is not in the journal: no client got an answer to it. */
+  | ({ readonly kind: "cut-short"; readonly replay: readonly JournalEntry[] } & Revisions)
+  | ({
+      readonly kind: "older";
+      readonly atMs: number;
+      readonly isAcknowledged: boolean;
+    } & Revisions)
   | { readonly kind: "wrong"; readonly what: string }; // the part of the record or of the first page
 
 /** Compares the database with its record. */
@@ -31,9 +46,10 @@ export function checkRecord(record: ReadRecord, found: Found, boot: string): Rec
   if (found.identity !== undefined && found.identity !== state.identity) {
     return wrong("it was written for another database");
   }
-  if (found.totals === undefined) return { kind: "whole" }; // the caller, which reads the totals, reports it
+  // The caller, which reads the totals, reports damaged ones.
+  if (found.totals === undefined) return { kind: "whole", replay: [], healed: undefined };
   const page = checkFirstPage(state, found);
-  return page ?? checkTotals(state, found.totals, boot);
+  return page ?? checkTotals(record, found.totals, boot);
 }
 
 function checkFirstPage(state: RecordState, found: Found): RecordVerdict | undefined {
@@ -44,23 +60,64 @@ function checkFirstPage(state: RecordState, found: Found): RecordVerdict | undef
 
 export const FIRST_PAGE = "first page";
 
-function checkTotals({ durable, intended, atMs, boot }: RecordState, totals: Mark, now: string) {
+function checkTotals(record: ReadableRecord, totals: Mark, boot: string): RecordVerdict {
+  const { state } = record;
   const { revision } = totals;
-  const older = (to: number): RecordVerdict => ({ kind: "older", from: revision + 1, to, atMs });
-  if (revision < durable.revision) return older(durable.revision);
-  for (const mark of [durable, intended]) {
-    if (mark.revision === revision && !isSame(mark, totals)) {
+  for (const mark of state.marks) {
+    if (
+      mark.revision === revision &&
+      (mark.rows !== totals.rows || mark.digest !== totals.digest)
+    ) {
       return wrong(`at revision ${revision} it had other rows than the database has`);
     }
   }
-  const isCut = revision < intended.revision && (boot !== now || now === "");
-  const whole: RecordVerdict = { kind: "whole" };
-  if (!isCut) return whole;
-  return { kind: "cut-short", from: revision + 1, to: intended.revision } satisfies RecordVerdict;
+  const replay = entriesAfter(record, revision);
+  if (replay === undefined) return wrong(`its journal does not continue from revision ${revision}`);
+  const reached = replay.at(-1)?.after ?? revision;
+  const required = requiredRevision(state, boot);
+  if (reached < required) {
+    const isAcknowledged = reached < state.durable;
+    const { atMs } = state;
+    return { kind: "older", from: reached + 1, to: required, atMs, isAcknowledged };
+  }
+  if (reached < state.intended && !isSameBoot(state, boot)) {
+    return { kind: "cut-short", replay, from: reached + 1, to: state.intended };
+  }
+  return { kind: "whole", replay, healed: findHealed(state, revision, boot) };
 }
 
-const isSame = (one: Mark, other: Mark): boolean =>
-  one.rows === other.rows && one.digest === other.digest;
+/**
+ * The entries that lead on from this revision. None when the database is older than the journal, or as new as it: then they do not matter.
+ * Undefined when the database is at a revision that the journal never was at.
+ */
+export function entriesAfter(
+  { state, entries }: ReadableRecord,
+  revision: number,
+): readonly JournalEntry[] | undefined {
+  const last = entries.at(-1);
+  if (state.pass === undefined || last === undefined) return [];
+  if (revision < state.pass.from || revision >= last.after) return [];
+  const index = entries.findIndex((entry) => entry.before === revision);
+  return index < 0 ? undefined : entries.slice(index);
+}
+
+/**
+ * The revision that must exist. A killed process loses no write: an entry was written before its slot. After power loss only flushed ones
+ * are certain.
+ */
+export function requiredRevision(state: RecordState, boot: string): number {
+  const hasJournal = state.pass !== undefined;
+  return hasJournal && isSameBoot(state, boot) ? state.intended : state.durable;
+}
+
+const isSameBoot = (state: RecordState, boot: string): boolean =>
+  state.boot === boot && boot !== "";
+
+function findHealed(state: RecordState, revision: number, boot: string): Revisions | undefined {
+  const had = state.marks.at(-1)?.revision ?? 0;
+  if (state.pass === undefined || !isSameBoot(state, boot) || revision >= had) return undefined;
+  return { from: revision + 1, to: had };
+}
 
 const wrong = (what: string): RecordVerdict => ({ kind: "wrong", what });
 
@@ -77,11 +134,12 @@ export function refusal(
       return undefined;
     case "older": {
       const { from, to, atMs } = verdict;
+      const what = verdict.isAcknowledged ? "acknowledged" : "written";
       const when = new Date(atMs).toISOString();
       return new AppError(
         "internal",
-        `${file} is damaged: it and its log (busbar.db-wal) lack ${describeRevisions(from, to)}, ` +
-          `the last of which was acknowledged at ${when}; restore a backup, or see what is lost ` +
+        `${file} is damaged: it, its log (busbar.db-wal) and its journal (busbar.record) lack ` +
+          `${describeRevisions(from, to)}, the last of which was ${what} at ${when}; restore a backup, or see what is lost ` +
           `with: busbar recover --data ${directory}`,
       );
     }

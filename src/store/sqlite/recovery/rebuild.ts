@@ -9,14 +9,17 @@ import { createRowLoader } from "../../../core/state/row-loader.ts";
 import { State } from "../../../core/state/state.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { createImage } from "../data-directory.ts";
-import { bootId } from "../durable-record.ts";
+import { unpackWrites } from "../messages.ts";
 import { prepareTotals, type Totals, writeMeta } from "../meta.ts";
 import { readVersion } from "../migrations.ts";
-import type { RecordState } from "../record-slot.ts";
-import { sumChecksums } from "../row-checksum.ts";
-import { type Salvage, salvageRows } from "./salvage.ts";
+import type { JournalEntry } from "../record/journal-entry.ts";
+import { bootId } from "../record/record-file.ts";
+import type { RecordState } from "../record/record-slot.ts";
+import { rowChecksum, sumChecksums } from "../row-checksum.ts";
+import { type Salvage, salvageRows, type SavedRow } from "./salvage.ts";
 
 export interface Rebuilt extends Salvage {
+  readonly rows: number; // of the new database
   readonly record: RecordState;
   /** Rows of tasks whose job is lost. */
   readonly orphans: number;
@@ -24,27 +27,39 @@ export interface Rebuilt extends Salvage {
   readonly knownId: number;
 }
 
+export interface RebuildOptions {
+  /** Commits of the journal that follow this revision. */
+  readonly continueWith: (revision: number) => readonly JournalEntry[];
+  /** The new database continues beyond this. */
+  readonly beyond: (found: Totals, knownId: number) => LastIssued;
+}
+
 /**
- * Writes the intact rows of `source` into a new database at `target`, which continues beyond `beyond`. Changes nothing else; the caller
- * moves the database into place, and the record beside it.
+ * Writes the intact rows of `source` into a new database at `target`. Changes nothing else; the caller moves the database into place, and
+ * the record beside it.
  */
 export function rebuildDatabase(
   source: DatabaseSync,
   target: string,
-  beyond: (found: Totals, knownId: number) => LastIssued,
+  { continueWith, beyond }: RebuildOptions,
 ): Rebuilt {
   writeFileSync(target, createImage(target), { mode: 0o600 });
   const db = new DatabaseSync(target);
   try {
     db.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN");
-    const insert = db.prepare("INSERT INTO rows (key, value, revision, crc) VALUES (?, ?, ?, ?)");
+    const insert = db.prepare(INSERT);
     let knownId = 0;
-    const salvage = salvageRows(source, (row) => {
+    const keep = (row: SavedRow): void => {
       insert.run(...row);
       knownId = Math.max(knownId, idIn(row[0], row[1]));
-    });
+    };
+    const salvage = salvageRows(source, keep);
+    const entries = continueWith(salvage.totals.revision);
+    writeEntries(db, entries, keep);
     const orphans = salvage.problems.length === 0 ? 0 : removeOrphans(db);
-    const go = beyond(salvage.totals, knownId);
+    const { revision } = salvage.totals;
+    const found = { ...salvage.totals, revision: entries.at(-1)?.after ?? revision };
+    const go = beyond(found, knownId);
     const totals = { ...sumRows(db), revision: go.revision };
     prepareTotals(db)(totals);
     const identity = randomInt(2 ** 47);
@@ -57,19 +72,37 @@ export function rebuildDatabase(
     const record: RecordState = {
       identity,
       sequence: 1,
-      durable: totals,
-      intended: totals,
+      durable: totals.revision,
+      intended: totals.revision,
+      marks: [totals],
+      pass: undefined, // the next start begins one
       lastId: go.lastId,
       atMs: Date.now(),
       boot: bootId(),
       schema,
       firstPage: undefined, // the next start reports it
     };
-    return { ...salvage, record, orphans, knownId };
+    return { ...salvage, totals: found, rows: totals.rows, record, orphans, knownId };
   } catch (error) {
     if (db.isOpen) db.close();
     rmSync(target, { force: true });
     throw error;
+  }
+}
+
+const INSERT = "INSERT OR REPLACE INTO rows (key, value, revision, crc) VALUES (?, ?, ?, ?)";
+
+function writeEntries(
+  db: DatabaseSync,
+  entries: readonly JournalEntry[],
+  keep: (row: SavedRow) => void,
+): void {
+  const remove = db.prepare("DELETE FROM rows WHERE key = ?");
+  for (const batch of entries.flatMap((entry) => entry.batches)) {
+    for (const { key, value, revision = batch.revision } of unpackWrites(batch)) {
+      if (value === undefined) remove.run(key);
+      else keep([key, value, revision, rowChecksum(key + value, revision)]);
+    }
   }
 }
 

@@ -6,12 +6,19 @@ import { pathToFileURL } from "node:url";
 import type { LastIssued, Recovery } from "../../../core/model/recovery.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import { checkRecord, refusal } from "./check-record.ts";
-import { findOut, held } from "../database.ts";
-import { bootId, readRecord, writeNewRecord, type ReadRecord } from "../durable-record.ts";
 import { isBusy, readError } from "../failures.ts";
+import { findOut, held } from "../open-database.ts";
+import {
+  bootId,
+  lastIssued,
+  readRecord,
+  writeNewRecord,
+  type ReadRecord,
+} from "../record/record-file.ts";
+import { checkRecord, entriesAfter, refusal, requiredRevision } from "./check-record.ts";
 import { checksumFirstPage } from "./first-page.ts";
 import type { Totals } from "../meta.ts";
+import type { JournalEntry } from "../record/journal-entry.ts";
 import { rebuildDatabase, type Rebuilt } from "./rebuild.ts";
 import { salvageRows } from "./salvage.ts";
 
@@ -106,7 +113,10 @@ function work(db: DatabaseSync, options: Work): Recovery {
   // Inspection changes nothing here, not even for a moment.
   const place = acceptsLoss ? directory : mkdtempSync(join(tmpdir(), "busbar-recover-"));
   const aside = join(place, `busbar.db-new-${process.pid}`);
-  const rebuilt = rebuildDatabase(db, aside, (found, knownId) => beyond(record, found, knownId));
+  const rebuilt = rebuildDatabase(db, aside, {
+    continueWith: (revision) => journalAfter(record, revision),
+    beyond: (found, knownId) => beyond(record, found, knownId),
+  });
   try {
     const wrong = options.wrong ?? rebuilt.problems[0];
     const keptIn = acceptsLoss && wrong !== undefined ? put(directory, aside, rebuilt) : undefined;
@@ -114,6 +124,11 @@ function work(db: DatabaseSync, options: Work): Recovery {
   } finally {
     rmSync(acceptsLoss ? aside : place, { recursive: true, force: true });
   }
+}
+
+/** The intact commits of the journal that continue from this revision. */
+function journalAfter(record: ReadRecord, revision: number): readonly JournalEntry[] {
+  return record.kind === "read" ? (entriesAfter(record, revision) ?? []) : [];
 }
 
 /** Without a record, the last id and revision that clients saw are unknown: skips far ahead. */
@@ -124,10 +139,10 @@ export function beyond(record: ReadRecord, found: Totals, knownId: number): Last
       lastId: knownId + limits.unknownJobsMax,
     };
   }
-  const { intended, lastId } = record.state;
+  const last = lastIssued(record);
   return {
-    revision: Math.max(found.revision, intended.revision) + 1,
-    lastId: Math.max(knownId, lastId),
+    revision: Math.max(found.revision, last.revision) + 1,
+    lastId: Math.max(knownId, last.lastId),
   };
 }
 
@@ -148,20 +163,16 @@ function put(directory: string, aside: string, { record }: Rebuilt): string {
 function report(options: Work, rebuilt: Rebuilt, keptIn: string | undefined): Recovery {
   const { directory, record, wrong, source } = options;
   const { totals, problems, damagedRows, orphans, knownId } = rebuilt;
-  const known = record.kind === "read" ? record.state : undefined;
-  const to = known?.durable.revision ?? 0;
-  const ids = known?.lastId ?? 0;
-  const { revision, lastId } = {
-    revision: rebuilt.record.durable.revision,
-    lastId: rebuilt.record.lastId,
-  };
+  const to = record.kind === "read" ? requiredRevision(record.state, bootId()) : 0;
+  const ids = record.kind === "read" ? lastIssued(record).lastId : 0;
+  const { durable: revision, lastId } = rebuilt.record;
   return {
     directory,
     wrong,
     problems,
     source,
     revision: totals.revision,
-    rows: rebuilt.record.durable.rows,
+    rows: rebuilt.rows,
     lostRevisions: to > totals.revision ? { from: totals.revision + 1, to } : undefined,
     lostJobs: ids > knownId ? { from: knownId + 1, to: ids } : undefined,
     damagedRows,

@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { makeDirectory } from "../../../lib/make-directory.ts";
-import { checkProgram } from "../database.ts";
-import { readRecord, type ReadRecord, writeNewRecord } from "../durable-record.ts";
+import { checkProgram } from "../open-database.ts";
+import { readRecord, type ReadRecord, writeNewRecord } from "../record/record-file.ts";
 import { damaged, readError } from "../failures.ts";
 import { migrations, readVersion } from "../migrations.ts";
 import { rebuildDatabase } from "./rebuild.ts";
@@ -32,7 +32,10 @@ export function restoreBackup({ file, directory, replaces }: RestoreOptions): Re
   return withBackup(file, (db) => {
     makeDirectory(directory);
     const aside = join(directory, "busbar.db-new");
-    const rebuilt = rebuildDatabase(db, aside, (found, id) => beyond(record, found, id));
+    const rebuilt = rebuildDatabase(db, aside, {
+      continueWith: () => [],
+      beyond: (found, id) => beyond(record, found, id),
+    });
     try {
       requireWhole(file, rebuilt);
       writeNewRecord(directory, rebuilt.record); // a start refuses a record without a database
@@ -40,12 +43,12 @@ export function restoreBackup({ file, directory, replaces }: RestoreOptions): Re
     } finally {
       rmSync(aside, { force: true });
     }
-    const { durable, lastId } = rebuilt.record;
+    const { durable: last, lastId } = rebuilt.record;
     return {
       directory,
       revision: rebuilt.totals.revision,
-      rows: durable.rows,
-      goesOnAfter: { revision: durable.revision, lastId },
+      rows: rebuilt.rows,
+      goesOnAfter: { revision: last, lastId },
       isExact: record.kind === "read",
     };
   });

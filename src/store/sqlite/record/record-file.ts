@@ -1,0 +1,96 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { threadId } from "node:worker_threads";
+import type { LastIssued } from "../../../core/model/recovery.ts";
+import { limits } from "../../../limits.ts";
+import { readEntries, type JournalEntry } from "./journal-entry.ts";
+import { decodeSlot, encodeSlot, SLOT_BYTES, type RecordState } from "./record-slot.ts";
+
+// busbar.record: eight slots, each in a page of its own, then the journal.
+
+/** Slots are pages apart, so that a write that power loss cuts short damages no other slot. */
+export const SLOT_STRIDE = 4096;
+export const SLOTS = 8;
+/** Where the journal begins. Versions without one refuse a longer file. */
+export const JOURNAL_AT = SLOTS * SLOT_STRIDE;
+const FILE_BYTES = JOURNAL_AT + limits.storeJournalBytes;
+
+export const recordFile = (directory: string): string => join(directory, "busbar.record");
+
+export type ReadRecord =
+  | { readonly kind: "missing" }
+  | { readonly kind: "damaged" } // no slot is readable
+  | ReadableRecord;
+
+export interface ReadableRecord {
+  readonly kind: "read";
+  readonly state: RecordState;
+  readonly slot: number; // the number of its slot
+  readonly entries: readonly JournalEntry[]; // all intact ones of the last pass, in order
+  readonly badSlots: number;
+  readonly isComplete: boolean; // has a journal of the right length
+}
+
+/** The last revision and id that any client may have seen. An entry may be newer than the last intact slot. */
+export function lastIssued({ state, entries }: ReadableRecord): LastIssued {
+  const last = entries.at(-1);
+  return {
+    revision: Math.max(state.intended, last?.after ?? 0),
+    lastId: Math.max(state.lastId, last?.lastId ?? 0),
+  };
+}
+
+/** The newest intact slot, and the journal. A damaged slot may be a write that power loss cut short. */
+export function readRecord(directory: string): ReadRecord {
+  const file = recordFile(directory);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return { kind: "missing" };
+  if (!found.isFile() || found.size > FILE_BYTES) return { kind: "damaged" };
+  const bytes = readFileSync(file);
+  let newest: { readonly state: RecordState; readonly slot: number } | undefined;
+  let badSlots = 0;
+  for (let slot = 0; slot < SLOTS; slot += 1) {
+    const at = slot * SLOT_STRIDE;
+    const state = decodeSlot(bytes.subarray(at, at + SLOT_BYTES));
+    if (state === "empty") continue;
+    if (state === undefined) badSlots += 1;
+    else if (newest === undefined || state.sequence > newest.state.sequence)
+      newest = { state, slot };
+  }
+  if (newest === undefined) return { kind: "damaged" };
+  const { pass } = newest.state;
+  const entries = pass === undefined ? [] : readEntries(bytes.subarray(JOURNAL_AT), pass);
+  return { kind: "read", ...newest, entries, badSlots, isComplete: bytes.length === FILE_BYTES };
+}
+
+/**
+ * Written aside and renamed into place, so that no process sees a half-written file. The journal is real zeros: the first write to space that
+ * is only reserved needs a commit of the file system's own journal.
+ */
+export function writeNewRecord(directory: string, state: RecordState): void {
+  const bytes = Buffer.alloc(FILE_BYTES);
+  encodeSlot(state).copy(bytes);
+  const aside = `${recordFile(directory)}-new-${process.pid}-${threadId}`;
+  writeFileSync(aside, bytes, { mode: 0o600, flush: true });
+  renameSync(aside, recordFile(directory));
+  const descriptor = openSync(directory, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** The id of this boot of the machine; "" where it is unknown, which equals no other. */
+export function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim().slice(0, 36);
+  } catch {
+    return "";
+  }
+}
