@@ -22,7 +22,6 @@ export class JournaledWriter {
   readonly #flushLog: () => void;
   #pending: PackedBatch[] = []; // bounded by the journal, and by the calls of `apply`
   #pendingRows = 0;
-  #pendingLastId = 0;
   #isConfirmed = true;
   #isBroken = false;
   #copies = 0;
@@ -110,7 +109,6 @@ export class JournaledWriter {
     for (const batch of batches) {
       this.#pending.push(batch);
       for (const { revisions } of batch.parts) this.#pendingRows += revisions.length;
-      this.#pendingLastId = Math.max(this.#pendingLastId, batch.lastId);
     }
   }
 
@@ -124,7 +122,7 @@ export class JournaledWriter {
   #settle(): void {
     this.#apply();
     this.#flushLog();
-    this.#record.begin(this.#mark(), this.#pendingLastId);
+    this.#record.begin(this.#mark(), this.#rows.lastId);
     this.#isConfirmed = true;
   }
 

@@ -3,9 +3,9 @@ import { crc32 } from "node:zlib";
 
 /**
  * One number about the whole database. Every version reads `schema`, older ones too. `identity` is drawn once, and shows that a record of
- * the database exists (durable-record.ts).
+ * the database exists (durable-record.ts). `lastId` is the largest id that a batch in the database has named; earlier versions have none.
  */
-export type MetaName = "schema" | "identity" | keyof Totals;
+export type MetaName = "schema" | "identity" | "lastId" | keyof Totals;
 
 /**
  * The expected totals of all rows. The transaction that changes the rows also changes them, and each load compares them: a lost row changes
@@ -32,6 +32,12 @@ export function readMeta(db: DatabaseSync, name: MetaName): number | undefined {
 
 export function writeMeta(db: DatabaseSync, name: MetaName, value: number): void {
   db.prepare(upsertSql(1)).run(name, value, checksum(name, value));
+}
+
+/** Prepared once, because it runs in most transactions. */
+export function prepareMeta(db: DatabaseSync, name: MetaName): (value: number) => void {
+  const statement = db.prepare(upsertSql(1));
+  return (value) => void statement.run(name, value, checksum(name, value));
 }
 
 export function readTotals(db: DatabaseSync): Totals | undefined {

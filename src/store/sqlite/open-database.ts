@@ -94,7 +94,7 @@ function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   const rows = new RowWriter(db, totals);
   replay(rows, verdict);
   flush(`${file}-wal`); // the last process may have left commits there that only its journal made durable
-  const record = beginRecord(db, opening, found, read, rows.totals);
+  const record = beginRecord(db, opening, found, read, rows);
   writeHolder(directory);
   return createDatabase(db, { directory, file, rows, record, warning: warn(verdict, read) });
 }
@@ -120,14 +120,14 @@ function beginRecord(
   { directory, file, firstPage, hasLog }: Opening,
   found: Found,
   read: ReadRecord,
-  totals: Readonly<Totals>,
+  rows: RowWriter,
 ): DurableRecord {
   const old = read.kind === "read" ? read.state : undefined;
   const identity = found.identity ?? randomInt(2 ** 47);
   const schema = readVersion(db, file);
   // While there is a log, the file may still have the page from before a migration.
   const known = schema === old?.schema ? old.firstPage : undefined;
-  const mark = { ...totals };
+  const mark = { ...rows.totals };
   const state: RecordState = {
     identity,
     sequence: (old?.sequence ?? 0) + 1,
@@ -135,7 +135,7 @@ function beginRecord(
     intended: mark.revision,
     marks: [mark],
     pass: newPass(mark.revision),
-    lastId: read.kind === "read" ? lastIssued(read).lastId : 0,
+    lastId: Math.max(rows.lastId, read.kind === "read" ? lastIssued(read).lastId : 0),
     atMs: Date.now(),
     boot: bootId(),
     schema,

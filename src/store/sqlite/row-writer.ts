@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { invariant } from "../../lib/invariant.ts";
 import { DELETED, type PackedBatch, type PackedWrites } from "./messages.ts";
-import { prepareTotals, type Totals } from "./meta.ts";
+import { prepareMeta, prepareTotals, readMeta, type Totals } from "./meta.ts";
 import { rowChecksum, sumChecksums } from "./row-checksum.ts";
 
 // A call from JavaScript into SQLite costs as much as writing the row: up to 16 rows share a call.
@@ -18,6 +18,8 @@ export class RowWriter {
   readonly #upserts: readonly { readonly parameters: number; readonly statement: StatementSync }[];
   readonly #remove: StatementSync;
   readonly #writeTotals: (totals: Totals) => void;
+  readonly #writeLastId: (lastId: number) => void;
+  #lastId: number;
   readonly #waiting: SQLInputValue[] = []; // parameters of rows not yet written
   #before = 0; // the revision of the batch before the one that is written
 
@@ -37,6 +39,13 @@ export class RowWriter {
     }));
     this.#remove = db.prepare("DELETE FROM rows WHERE key = ? AND row_goes(crc, revision)");
     this.#writeTotals = prepareTotals(db);
+    this.#writeLastId = prepareMeta(db, "lastId");
+    this.#lastId = readMeta(db, "lastId") ?? 0;
+  }
+
+  /** The largest id that the batches in the database have named: the record may not have heard of the last ones. */
+  get lastId(): number {
+    return this.#lastId;
   }
 
   get totals(): Readonly<Totals> {
@@ -49,6 +58,7 @@ export class RowWriter {
     try {
       for (const batch of batches) this.#writeBatch(batch);
       this.#writeTotals(this.#totals);
+      this.#noteIds(batches);
       this.#end.run();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
@@ -60,6 +70,12 @@ export class RowWriter {
   skipTo(revision: number): void {
     this.#totals.revision = revision;
     this.#writeTotals(this.#totals);
+  }
+
+  #noteIds(batches: readonly PackedBatch[]): void {
+    const lastId = Math.max(this.#lastId, ...batches.map((batch) => batch.lastId));
+    if (lastId > this.#lastId) this.#writeLastId(lastId);
+    this.#lastId = lastId;
   }
 
   #writeBatch({ revision, parts }: PackedBatch): void {
