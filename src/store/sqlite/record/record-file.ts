@@ -54,7 +54,10 @@ export function readRecord(directory: string): ReadRecord {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) return { kind: "missing" };
   if (!found.isFile() || found.size > FILE_BYTES) return { kind: "damaged" };
-  const bytes = readFileSync(file);
+  return decodeRecord(readFileSync(file));
+}
+
+export function decodeRecord(bytes: Buffer): ReadableRecord | { readonly kind: "damaged" } {
   let newest: { readonly state: RecordState; readonly slot: number } | undefined;
   let badSlots = 0;
   for (let slot = 0; slot < SLOTS; slot += 1) {

@@ -1,6 +1,6 @@
 import type { Restored } from "../../../core/model/recovery.ts";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { AppError, invalid } from "../../../lib/errors.ts";
@@ -8,6 +8,7 @@ import { makeDirectory } from "../../../lib/make-directory.ts";
 import { checkProgram } from "../open-database.ts";
 import { readRecord, type ReadRecord, writeNewRecord } from "../record/record-file.ts";
 import { damaged, readError } from "../failures.ts";
+import { readMeta } from "../meta.ts";
 import { migrations, readVersion } from "../migrations.ts";
 import { rebuildDatabase } from "./rebuild.ts";
 import { beyond } from "./recover.ts";
@@ -84,6 +85,7 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
     try {
       checkProgram(db, file);
       checkVersion(readVersion(db, file), file);
+      checkJournal(db, file);
       return work(db);
     } finally {
       db.close();
@@ -91,6 +93,19 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
   } catch (error) {
     throw readError(error, file);
   }
+}
+
+/** The journal beside a database whose server was killed has the last commits, which the database lacks. */
+function checkJournal(db: DatabaseSync, file: string): void {
+  if (basename(file) !== "busbar.db") return;
+  const record = readRecord(dirname(file));
+  const last = record.kind === "read" ? (record.entries.at(-1)?.after ?? 0) : 0;
+  if (last <= (readMeta(db, "revision") ?? last)) return;
+  throw invalid(
+    "FILE",
+    `${file} lacks commits that are in the journal (busbar.record) beside it: ` +
+      "start a server on this directory once, or restore a backup",
+  );
 }
 
 /** Rows have had the same columns since the first version, so older data can be written again. */
