@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmdirSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -60,6 +60,38 @@ describe.skipIf(!canMount)(`sqlite store: a disk that refuses${skipped}`, () => 
         expect(again.revision()).toBe(revision - 1);
         expect(await loadAll(again)).toHaveLength((revision - 1) * 50);
         await again.commit({ revision, writes: [put("room", "again")] });
+      });
+    }));
+
+  test("a disk that fills up behind small commits: they are durable in the journal, and a start with room has them", () =>
+    withDisk(async (path) => {
+      const data = join(path, "data");
+      const store = await openSqlite(data);
+      const big = join(path, "big");
+      await expect(writeFile(big, new Uint8Array(4 * 1024 * 1024))).rejects.toThrow("ENOSPC");
+      let failure: unknown;
+      let revision = 0;
+      while (failure === undefined && revision < 1000) {
+        revision += 1;
+        const writes = Array.from({ length: 10 }, (_, index) => put(`${revision}/${index}`, "x"));
+        failure = await store.commit({ revision, writes }).catch((error: unknown) => error);
+      }
+      expect(failure).toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("the disk is full; make room, then restart"),
+      });
+      const acknowledged = store.revision();
+      expect(acknowledged).toBeGreaterThan(0); // though the database could not take one of them
+      await store.close();
+      await expect(openSqlite(data)).rejects.toMatchObject({
+        message: expect.stringContaining("full"),
+      });
+
+      await rm(big);
+      await withSqlite(data, async (again) => {
+        expect(again.revision()).toBe(acknowledged);
+        expect(await loadAll(again)).toHaveLength(10 * acknowledged);
+        await again.commit({ revision: acknowledged + 1, writes: [put("room", "again")] });
       });
     }));
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Store, StoredRow } from "../../../src/ports/store.ts";
+import { readRecord } from "../../../src/store/sqlite/record/record-file.ts";
 import {
   openSqlite,
   ROWS_PER_BATCH,
@@ -46,16 +47,20 @@ describe("sqlite store: several processes", () => {
 
   test("kill -9 at any moment loses nothing acknowledged, and leaves no partial batch", () =>
     withDirectory(async (data) => {
+      let journaled = 0;
       for (let round = 1; round <= KILL_ROUNDS; round += 1) {
         const child = new StoreChild("commit", data);
         await child.printed(37 * round);
         await child.kill();
         const acknowledged = Number(child.lines.at(-1));
+        const record = readRecord(data);
+        if (record.kind === "read") journaled += record.entries.length;
         await withSqlite(data, async (store) => {
           expect(store.revision()).toBeGreaterThanOrEqual(acknowledged);
           expect(await loadAll(store)).toEqual(wholeBatches(store));
         });
       }
+      expect(journaled).toBeGreaterThan(0); // the child's commits are small
     }));
 });
 
