@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
+import { ENTRY_PAGE_BYTES } from "../../src/store/sqlite/record/journal-entry.ts";
+import { JOURNAL_AT } from "../../src/store/sqlite/record/record-file.ts";
 import { isAlive } from "../../src/testing/is-alive.ts";
 import { type Running, Site } from "../support/busbar.ts";
 import { eventually } from "../../src/testing/eventually.ts";
@@ -17,13 +19,19 @@ const startRefused = (): Running => {
   return site.start(["server", "--data", site.path("data"), ...ports]);
 };
 
-function flipInLog(): void {
-  const log = join(site.path("data"), "busbar.db-wal");
-  const bytes = readFileSync(log);
-  const at = Math.floor(bytes.length / 2);
+function flip(name: string, offsetOf: (length: number) => number): void {
+  const file = join(site.path("data"), name);
+  const bytes = readFileSync(file);
+  const at = offsetOf(bytes.length);
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-  writeFileSync(log, bytes);
+  writeFileSync(file, bytes);
 }
+
+const flipInLog = (): void => flip("busbar.db-wal", (length) => Math.floor(length / 2));
+
+/** In an early commit of the journal: those behind it cannot be used. */
+const flipInJournal = (): void =>
+  flip("busbar.record", () => JOURNAL_AT + 5 * ENTRY_PAGE_BYTES + 60);
 
 /** One by one, so that each is a separate commit. */
 async function submitJobs(command: readonly string[]): Promise<number[]> {
@@ -41,7 +49,7 @@ test("a missing job row whose tasks exist: refused as damaged, with what to do",
   await site.startAgent("a1", "--cpu", "2");
   const { jobs } = await site.client.submitJobs({ jobs: [{ spec: { command: ["true"] } }] });
   await site.jobIs(jobs[0]?.id ?? "", "succeeded");
-  await server.end("SIGKILL");
+  await server.end("SIGTERM"); // which puts every row into the database
   const db = new DatabaseSync(join(site.path("data"), "busbar.db"));
   const { changes } = db.prepare("DELETE FROM rows WHERE key LIKE 'job/%'").run();
   expect(changes).toBe(1);
@@ -51,13 +59,25 @@ test("a missing job row whose tasks exist: refused as damaged, with what to do",
   expect(again.output).toMatch(/busbar\.db is damaged: .*restore a backup .*busbar recover --data/);
 });
 
-test("a flipped bit in the log after kill -9: refused; after acceptance no id is issued twice", async () => {
+test("a flipped bit in the log after kill -9: the journal has the commits, and nothing is lost", async () => {
+  site = new Site();
+  const server = await site.startServer();
+  const ids = await submitJobs(["true"]);
+  await server.end("SIGKILL");
+  flipInLog();
+  const again = await site.startServer();
+  await again.prints(/busbar\.db-wal\) was damaged and lacked revisions \d+ to \d+/);
+  for (const id of ids) expect((await site.client.getJob({ id: String(id) })).id).toBe(String(id));
+});
+
+test("flipped bits in log and journal after kill -9: refused; after acceptance no id is issued twice", async () => {
   site = new Site();
   const server = await site.startServer();
   const ids = await submitJobs(["true"]);
   const { revision } = await site.json<{ revision: number }>("stats");
   await server.end("SIGKILL");
   flipInLog();
+  flipInJournal();
   const again = startRefused();
   expect(await again.end()).toBe(1);
   expect(again.output).toMatch(/lack revisions \d+ to \d+, the last.*busbar recover --data/);
@@ -94,6 +114,7 @@ test("runs of lost jobs are stopped when their agent comes back", async () => {
   await eventually(() => pidOf(last) > 0, { what: "the last job to run", timeoutMs: 60_000 });
   await server.end("SIGKILL");
   flipInLog();
+  flipInJournal();
   expect((await site.run("recover", "--data", site.path("data"), "--accept-loss")).code).toBe(0);
   const later = await site.startServer();
   await later.prints(/the agent stops runs of jobs that this server does not have/);
