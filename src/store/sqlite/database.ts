@@ -61,9 +61,9 @@ export function createDatabase(db: DatabaseSync, parts: Parts): Database {
     warning,
     revision: () => writer.revision,
     lastId: () => writer.lastId,
-    readRows() {
+    *readRows() {
       writer.apply();
-      return readRows(db, file, rows.totals);
+      yield* readRows(db, file, rows.totals);
     },
     commit: (batches) => writer.commit(batches),
     pendingRows: () => writer.pendingRows,

@@ -1,6 +1,6 @@
 import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import { unpackWrites, type PackedBatch } from "./messages.ts";
+import { DELETED, type PackedBatch } from "./messages.ts";
 import type { DurableRecord } from "./record/durable-record.ts";
 import { entryBytes } from "./record/journal-entry.ts";
 import type { Mark } from "./record/record-slot.ts";
@@ -136,7 +136,18 @@ export class JournaledWriter {
   }
 }
 
-function hasKeyTwice(batch: PackedBatch): boolean {
-  const writes = [...unpackWrites(batch)];
-  return writes.length > 1 && new Set(writes.map(({ key }) => key)).size < writes.length;
+/** Without objects for the rows: it runs for every small commit. */
+function hasKeyTwice({ parts }: PackedBatch): boolean {
+  const keys = new Set<string>();
+  let rows = 0;
+  for (const { text, lengths } of parts) {
+    let at = 0;
+    for (let index = 0; index < lengths.length; index += 2) {
+      const keyEnd = at + (lengths[index] ?? 0);
+      keys.add(text.substring(at, keyEnd));
+      rows += 1;
+      at = keyEnd + Math.max(0, lengths[index + 1] ?? DELETED); // DELETED is negative
+    }
+  }
+  return keys.size < rows;
 }

@@ -47,6 +47,7 @@ export class StoreThread {
     this.#work();
   }
 
+  /** Commits first, and applies rows in pauses. Between two commits the thread looks after timers and copies. */
   #work(): void {
     this.#takeWaiting();
     this.#commitGroup();

@@ -155,6 +155,26 @@ describe("sqlite store: a damaged log", () => {
       }));
   }
 
+  test("is refused when its commits are in the database already: the rest of it hides newer pages", () =>
+    withDirectory(async (data) => {
+      await leaveBehind(data, (database) => {
+        for (const first of [1, 11, 21]) {
+          commitSmall(database, first, first + 9);
+          database.apply();
+        }
+        database.checkpoint();
+      });
+      flip(log(data), statSync(log(data)).size >> 1);
+      expect(() => read(data)).toThrow(
+        /lack revisions \d+ to 30, the last of which was acknowledged/,
+      );
+      expect(recoverData({ directory: data, acceptsLoss: true })).toMatchObject({
+        source: "database alone",
+        lostRevisions: undefined,
+      });
+      expect(read(data).rows).toEqual(rowsAfter(30));
+    }));
+
   test("is refused when the journal does not cover what it lost", () =>
     withDirectory(async (data) => {
       await leaveBehind(data, (database) => {
