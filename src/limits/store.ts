@@ -12,7 +12,7 @@ export const storeLimits = {
   storeWalIdleBytes: 4 * MIB, // moved into the database after a pause without commits
   storeWalBytesMax: 64 * MIB, // moved into the database even while commits wait
   storeFewRowsMax: 64, // a commit of so few moves the log rather than lengthen its file
-  storeJournalBytes: MIB, // commits that the database has not flushed; it may grow in later versions, but not shrink
+  storeJournalBytes: MIB, // commits that the database has not flushed; every record has this length
   storeJournalEntryBytesMax: 64 * KIB, // of one commit; a larger one goes to the database at once
   storeApplyRows: 64, // of the journal, written to the database when no message waits
   storeApplyRowsMax: 256, // the same while messages wait

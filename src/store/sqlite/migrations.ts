@@ -9,6 +9,8 @@ export type Migration = (db: DatabaseSync) => void;
 /**
  * The ladder: the step at index n leads from version n to n + 1. Version 0 is an empty database, so a new database takes the same steps as
  * an old one. Released steps never change.
+ *
+ * A start replays the journal after these steps: a step that changes the values of rows must do so with those of the journal, too.
  */
 export const migrations: readonly Migration[] = [createTables, separateKeys];
 

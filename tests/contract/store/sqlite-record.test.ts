@@ -143,7 +143,7 @@ describe("sqlite store: its record", () => {
       expect(rows.length).toBeGreaterThan(0);
       writeFileSync(record, Buffer.alloc(32_768, 7));
       expect(await refused(data)).toMatchObject({
-        message: expect.stringContaining("none of its slots is what was written"),
+        message: expect.stringContaining("its slots are not what was written"),
       });
     }));
 

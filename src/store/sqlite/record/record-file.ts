@@ -27,7 +27,7 @@ export const recordFile = (directory: string): string => join(directory, "busbar
 
 export type ReadRecord =
   | { readonly kind: "missing" }
-  | { readonly kind: "damaged" } // no slot is readable
+  | { readonly kind: "damaged" } // no slot is readable, or some are cut off
   | ReadableRecord;
 
 export interface ReadableRecord {
@@ -70,6 +70,7 @@ export function decodeRecord(bytes: Buffer): ReadableRecord | { readonly kind: "
   }
   if (newest === undefined) return { kind: "damaged" };
   const { pass } = newest.state;
+  if (pass !== undefined && bytes.length < JOURNAL_AT) return { kind: "damaged" }; // newer slots may be gone
   const entries = pass === undefined ? [] : readEntries(bytes.subarray(JOURNAL_AT), pass);
   return { kind: "read", ...newest, entries, badSlots, isComplete: bytes.length === FILE_BYTES };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { limits } from "../../../limits.ts";
 import { packBatch } from "../messages.ts";
 import { encodeEntry, ENTRY_PAGE_BYTES, type JournalEntry } from "../record/journal-entry.ts";
 import { decodeRecord, JOURNAL_AT, SLOT_STRIDE, SLOTS } from "../record/record-file.ts";
@@ -33,7 +34,7 @@ const aState = (intended: number, applied: number): RecordState => ({
 
 /** As a store leaves it that was killed after its fourth small commit; its database had the first two. */
 function aRecord(): Buffer {
-  const bytes = Buffer.alloc(JOURNAL_AT + (entries.length + 1) * ENTRY_PAGE_BYTES);
+  const bytes = Buffer.alloc(JOURNAL_AT + limits.storeJournalBytes);
   for (let revision = FROM; revision <= LAST; revision += 1) {
     const slot = encodeSlot(aState(revision, Math.min(revision, FROM + 2)));
     slot.copy(bytes, (revision % SLOTS) * SLOT_STRIDE);
@@ -114,10 +115,19 @@ describe("a database and its journal", () => {
     });
   }
 
+  test("a record cut anywhere is refused, even one of which slots are left", () => {
+    const bytes = aRecord();
+    const used = JOURNAL_AT + (entries.length + 1) * ENTRY_PAGE_BYTES;
+    for (let cut = 0; cut < used; cut += 16) {
+      expect(opensAt(judge(bytes.subarray(0, cut), FROM + 1, BOOT), FROM + 1)).toBeUndefined();
+    }
+  });
+
   test("any flipped bit of a killed process's record: all commits open, or it is refused", () => {
     const bytes = aRecord();
     const outcomes = { refused: 0, whole: 0 };
-    for (let at = 0; at < bytes.length; at += 1) {
+    const used = JOURNAL_AT + entries.length * ENTRY_PAGE_BYTES;
+    for (let at = 0; at < used; at += 1) {
       const start = at - (at % 4096);
       if (at > start && bytes.subarray(at, start + 4096).every((byte) => byte === 0)) {
         at = start + 4095; // no program reads the rest

@@ -37,7 +37,7 @@ export type RecordVerdict =
 
 /** Compares the database with its record. */
 export function checkRecord(record: ReadRecord, found: Found, boot: string): RecordVerdict {
-  if (record.kind === "damaged") return wrong("none of its slots is what was written");
+  if (record.kind === "damaged") return wrong("its slots are not what was written");
   if (record.kind === "missing") {
     if (found.identity === undefined) return { kind: "new" };
     return wrong("it is missing, although the database was written with one");
@@ -46,6 +46,8 @@ export function checkRecord(record: ReadRecord, found: Found, boot: string): Rec
   if (found.identity !== undefined && found.identity !== state.identity) {
     return wrong("it was written for another database");
   }
+  if (state.pass !== undefined && !record.isComplete)
+    return wrong("the end of its journal is gone");
   // The caller, which reads the totals, reports damaged ones.
   if (found.totals === undefined) return { kind: "whole", replay: [], healed: undefined };
   const page = checkFirstPage(state, found);
