@@ -17,7 +17,7 @@ import { remoteLimits } from "./limits/remote.ts";
 import { secretLimits } from "./limits/secret.ts";
 import { stateLimits } from "./limits/state.ts";
 import { storeLimits } from "./limits/store.ts";
-import { transportLimits } from "./limits/transport.ts";
+import { http2Limits, transportLimits } from "./limits/transport.ts";
 import { watchLimits } from "./limits/watch.ts";
 
 /**
@@ -39,6 +39,7 @@ export const limits = {
   ...graphqlLimits,
   ...watchLimits,
   ...transportLimits,
+  ...http2Limits,
   ...agentLimits,
   ...linkLimits,
   ...launcherLimits,

@@ -31,9 +31,6 @@ export const transportLimits = {
   healthWatchesPerConnectionMax: 100,
   reflectionNameCharsMax: 1_000, // of a host, symbol or file in a request; the answer repeats it
   grpcSessionBytesMax: 256 * MIB, // of one connection, buffered by HTTP/2
-  http2HeaderTableBytes: 4_096, // of headers that a client may make the server remember; the default of HTTP/2
-  userPartHeaderBytesMax: 16 * KIB, // of the headers of one call, where user parts of URLs are read
-  userPartBytesPerTurnMax: 1 * MIB, // of rewritten headers, before other connections have their turn
   grpcKeepaliveIntervalMs: 30_000, // without a byte until the server pings; it always answers pings of clients
   grpcKeepaliveTimeoutMs: 10_000,
   tcpKeepaliveIdleMs: 10_000, // after that Node makes the kernel probe ten times, a second apart
@@ -51,4 +48,56 @@ export const transportLimits = {
 invariant(
   transportLimits.healthWatchesPerConnectionMax < transportLimits.healthWatchesMax,
   "one connection must not have all health watches",
+);
+
+/** Connections without TLS, whose HTTP/2 is our own (docs/design/grpc-server.md). Of one connection, unless stated otherwise. */
+export const http2Limits = {
+  http2HeaderTableBytes: 4_096, // of headers that a client may make the server remember; the default of HTTP/2
+  http2HeaderBytesMax: 64 * KIB, // of the headers of one call, packed and unpacked
+  http2HeaderFieldsMax: 128, // in the headers of one call
+  http2ContinuationsMax: 16, // CONTINUATION frames of the headers of one call
+  http2PrefaceMsMax: 10_000, // for the first frame of a client to arrive
+  http2WindowBytes: 65_535, // that a client may send before the server has read them; the default of HTTP/2
+  http2UnreadBytesMax: 16 * MIB, // of calls that are paused; beyond this the whole connection waits
+  http2WorkPerTurnMax: 512, // frames, before other connections have their turn
+  http2CallWork: 16, // the headers of a call count as so many frames
+  http2ControlFramesMax: 10_000, // frames that carry nothing of a call, at once and:
+  http2ControlFramesPerSecond: 2_000,
+  http2ControlFramesPerCall: 4, // that each ended call allows in addition
+  http2ControlFramesPerData: 2, // that each frame with bytes of a call allows in addition
+  http2WindowUpdateBytesMin: 1 * KIB, // a smaller window update counts as a frame that carries nothing, a larger one as a quarter of one
+  http2ResetsMax: 1_000, // calls that a client cancels, or makes the server reset, at once and:
+  http2ResetsPerSecond: 100,
+  http2ControlQueuedMax: 1_000, // answers to pings, settings and wrong frames that a client has not read
+  http2WriteBytesMax: 128 * KIB, // given to a socket at once
+  http2CopyBytesMax: 2 * KIB, // of a message that is copied to be sent with others
+  http2UnsentBytes: 64 * KIB, // of one call, until its source has to wait
+  http2PingsMax: 16, // of the server that a client has not answered
+  http2LingerMsMax: 1_000, // for a client to close a connection that the server has ended
+  http2ResetIdsKept: 128, // calls that the server has reset, whose later frames it ignores
+} as const;
+
+invariant(
+  http2Limits.http2HeaderTableBytes < http2Limits.http2HeaderBytesMax,
+  "the headers of a call must be able to use the whole table",
+);
+invariant(
+  http2Limits.http2CallWork < http2Limits.http2WorkPerTurnMax,
+  "a turn must be able to open several calls",
+);
+invariant(
+  http2Limits.http2WindowBytes < http2Limits.http2UnreadBytesMax,
+  "one paused call must not stop its connection",
+);
+invariant(
+  http2Limits.http2WorkPerTurnMax < http2Limits.http2ControlQueuedMax,
+  "the answers of one turn must fit what may wait for a client",
+);
+invariant(
+  http2Limits.http2CopyBytesMax < http2Limits.http2WriteBytesMax,
+  "a copied message must fit a write",
+);
+invariant(
+  http2Limits.http2ResetsMax >= transportLimits.grpcStreamsPerConnectionMax,
+  "a client must be able to cancel all of its calls at once",
 );

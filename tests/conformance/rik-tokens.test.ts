@@ -125,7 +125,7 @@ test("headers encoded by Go, with its table and Huffman codes, decode correctly"
   const { stdout, stderr } = spawnSync(program, { input, encoding: "utf8", maxBuffer: 2 ** 26 });
   expect(stderr).toBe("");
   const lines = stdout.split("\n");
-  const { http2HeaderTableBytes: tableBytes, userPartHeaderBytesMax: listBytes } = limits;
+  const { http2HeaderTableBytes: tableBytes, http2HeaderBytesMax: listBytes } = limits;
   const decoder = new HpackDecoder({ tableBytes, listBytes });
   blocks.forEach((block, at) => {
     const decoded = decoder.decode(Buffer.from(lines[at] ?? "", "hex"));

@@ -1,34 +1,34 @@
-import { EventEmitter } from "node:events";
-import type { ServerHttp2Session } from "node:http2";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ServerConnection } from "./http2/transport.ts";
 import { Keepalive } from "./keepalive.ts";
 
-class FakeConnection extends EventEmitter {
+class FakeConnection {
   destroyed = false;
   pings = 0;
   answers = true;
   readonly socket = { bytesRead: 24 };
 
-  ping(answered: () => void): boolean {
+  ping(answered: () => void): void {
     this.pings += 1;
-    if (!this.answers) return true;
+    if (!this.answers) return;
     this.socket.bytesRead += 17;
     answered();
-    return true;
   }
 
   destroy(): void {
     this.destroyed = true;
-    this.emit("close");
+    keepalive.forget(asConnection(this));
   }
 }
+
+const asConnection = (fake: FakeConnection) => fake as unknown as ServerConnection;
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function watched(): FakeConnection {
   const connection = new FakeConnection();
-  keepalive.watch(connection as unknown as ServerHttp2Session);
+  keepalive.watch(asConnection(connection));
   return connection;
 }
 
@@ -80,7 +80,7 @@ test("a connection that sends something before its answer is alive", () => {
 
 test("a closed connection is not checked again", () => {
   const closed = watched();
-  closed.emit("close");
+  keepalive.forget(asConnection(closed));
   vi.advanceTimersByTime(300_000);
   expect(closed.pings).toBe(0);
 });

@@ -1,6 +1,5 @@
-import type { ServerHttp2Session } from "node:http2";
 import { limits } from "../../limits.ts";
-import { socketOf } from "./connection-socket.ts";
+import type { ServerConnection } from "./http2/transport.ts";
 
 export interface KeepaliveTimes {
   /** How long a connection may send nothing before the server pings it. */
@@ -28,7 +27,7 @@ interface Heard {
  */
 export class Keepalive {
   readonly #timeoutMs: number;
-  readonly #connections = new Map<ServerHttp2Session, Heard>();
+  readonly #connections = new Map<ServerConnection, Heard>();
   readonly #timer: NodeJS.Timeout;
 
   constructor({ intervalMs, timeoutMs }: KeepaliveTimes = DEFAULT) {
@@ -36,12 +35,13 @@ export class Keepalive {
     this.#timer = setInterval(() => this.#look(), intervalMs / LOOKS_PER_INTERVAL).unref();
   }
 
-  watch(session: ServerHttp2Session): void {
-    this.#connections.set(session, { bytesRead: 0, quietLooks: 0, timeout: undefined });
-    session.once("close", () => {
-      clearTimeout(this.#connections.get(session)?.timeout);
-      this.#connections.delete(session);
-    });
+  watch(connection: ServerConnection): void {
+    this.#connections.set(connection, { bytesRead: 0, quietLooks: 0, timeout: undefined });
+  }
+
+  forget(connection: ServerConnection): void {
+    clearTimeout(this.#connections.get(connection)?.timeout);
+    this.#connections.delete(connection);
   }
 
   stop(): void {
@@ -49,27 +49,26 @@ export class Keepalive {
   }
 
   #look(): void {
-    for (const [session, heard] of this.#connections) {
-      const bytesRead = socketOf(session)?.bytesRead ?? 0;
+    for (const [connection, heard] of this.#connections) {
+      const bytesRead = connection.socket?.bytesRead ?? 0;
       if (bytesRead !== heard.bytesRead) {
         heard.bytesRead = bytesRead;
         heard.quietLooks = 0;
-      } else if (++heard.quietLooks >= LOOKS_PER_INTERVAL) this.#ping(session, heard);
+      } else if (++heard.quietLooks >= LOOKS_PER_INTERVAL) this.#ping(connection, heard);
     }
   }
 
-  #ping(session: ServerHttp2Session, heard: Heard): void {
-    if (session.destroyed || heard.timeout !== undefined) return;
-    const answered = (): void => {
-      clearTimeout(heard.timeout);
-      heard.timeout = undefined;
-    };
-    const bytesRead = socketOf(session)?.bytesRead;
+  #ping(connection: ServerConnection, heard: Heard): void {
+    if (connection.socket === undefined || heard.timeout !== undefined) return;
+    const { bytesRead } = connection.socket;
     heard.timeout = setTimeout(() => {
       heard.timeout = undefined;
       // Behind other data on a thin link the answer takes long; data before it is a sign of life.
-      if (socketOf(session)?.bytesRead === bytesRead) session.destroy();
+      if (connection.socket?.bytesRead === bytesRead) connection.destroy();
     }, this.#timeoutMs).unref();
-    if (!session.ping(answered)) answered();
+    connection.ping(() => {
+      clearTimeout(heard.timeout);
+      heard.timeout = undefined;
+    });
   }
 }

@@ -1,13 +1,4 @@
-import {
-  createSecureServer,
-  createServer,
-  performServerHandshake,
-  type Http2SecureServer,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createSecureServer, createServer, type IncomingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { AppError } from "../../lib/errors.ts";
@@ -20,16 +11,18 @@ import {
   type CallMemory,
   type ConnectionMemory,
   createCallMemory,
-  memoryOf,
+  openConnectionMemory,
 } from "./memory/call-memory.ts";
-import { rememberSocket } from "./connection-socket.ts";
+import { HeaderList } from "./http2/header-list.ts";
+import { NODE_HTTP2, serveNode } from "./http2/node/node-connection.ts";
+import { OwnConnection } from "./http2/own/connection.ts";
+import type { Connected, ServerConnection, RequestStream } from "./http2/transport.ts";
 import { byAddress, type Identify } from "./identify.ts";
 import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
 import { addressOf } from "./peer-address.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
 import type { GrpcService, Serve } from "./service.ts";
-import { withUserParts } from "./user-part/user-part-stream.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
 
 export interface GrpcServerOptions {
@@ -46,10 +39,11 @@ export interface GrpcServerOptions {
     readonly allowsPlaintext: boolean;
   };
   /**
-   * Whether `:authority` may have a user part, which becomes Basic authentication. It costs each connection a second parser, and works
-   * without encryption only.
+   * Whether `:authority` may have a user part, which becomes Basic authentication. It works without encryption only.
    */
   readonly readsUserParts?: boolean;
+  /** The HTTP/2 of connections without encryption; absent: our own. Tests compare both. */
+  readonly plaintext?: "own" | "node";
   readonly logger: Logger;
   /** Shared with other doors; absent: its own. */
   readonly memory?: CallMemory | undefined;
@@ -73,11 +67,11 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   for (const service of services) {
     for (const [path, serve] of service.byPath) byPath.set(path, serve);
   }
-  const sessions = new Set<ServerHttp2Session>();
+  const connections = new Set<ServerConnection>();
   const keepalive = new Keepalive(options.keepalive);
   const find = (path: string): Serve | undefined => byPath.get(path);
   const { memory = createCallMemory(), identify = byAddress } = options;
-  const serving = servingOf({ find, sessions, keepalive, memory, identify });
+  const serving = servingOf({ find, connections, keepalive, memory, identify });
   const { address, flag = "--grpc" } = options;
   const listener = await listen({ address, flag }, accepting(options, serving));
   let closed: Promise<void> | undefined;
@@ -86,109 +80,86 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     setServing: (isServing) => health.setServing(isServing),
     close: () => {
       keepalive.stop();
-      return (closed ??= close({ ...options, services, sessions, health, listener }));
+      return (closed ??= close({ ...options, services, connections, health, listener }));
     },
   };
 }
 
 type Find = (path: string) => Serve | undefined;
 
-const HTTP2 = {
-  settings: {
-    maxConcurrentStreams: limits.grpcStreamsPerConnectionMax,
-    headerTableSize: limits.http2HeaderTableBytes,
-  },
-  maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
-} as const;
-
-/** How the server handles connections and requests. */
-interface Serving {
-  session(session: ServerHttp2Session, socket: Socket): void;
-  stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
-}
-
 /** Accepts new connections. Throws AppError when certificates are unusable. */
 function accepting(
-  { tls, readsUserParts = false }: Pick<GrpcServerOptions, "tls" | "readsUserParts">,
-  serving: Serving,
+  { tls, plaintext = "own", readsUserParts = false }: GrpcServerOptions,
+  connected: Connected,
 ): (socket: Socket) => void {
-  const serve = <Server extends Http2Server | Http2SecureServer>(http2: Server): Server => {
-    http2.on("stream", (stream, headers) => serving.stream(stream, headers));
-    http2.on("session", (session) => serving.session(session, session.socket as Socket));
-    return http2;
-  };
-  if (tls === undefined && readsUserParts) return withUserPartsTo(serving);
-  if (tls === undefined) {
-    const plain = serve(createServer(HTTP2));
-    return (socket) => plain.emit("connection", socket);
-  }
-  const secure = serve(createSecureServer({ ...HTTP2, ...secureOptions(tls) }));
+  const plain = plaintext === "own" ? acceptOwn(connected, readsUserParts) : acceptNode(connected);
+  if (tls === undefined) return plain;
+  const secure = serveNode(createSecureServer({ ...NODE_HTTP2, ...secureOptions(tls) }), connected);
   // Tunnels that encrypt for programs without TLS negotiate no protocol. This port has only one.
   secure.prependListener("secureConnection", (socket: TLSSocket) => {
     if (socket.alpnProtocol === false) socket.alpnProtocol = "h2";
   });
-  const plain = tls.allowsPlaintext ? serve(createServer(HTTP2)) : undefined;
   return byFirstByte({
     secure: (socket) => secure.emit("connection", socket),
-    plain: (socket) => (plain === undefined ? socket.destroy() : plain.emit("connection", socket)),
+    plain: (socket) => (tls.allowsPlaintext ? plain(socket) : socket.destroy()),
   });
 }
 
-const withUserPartsTo =
-  (serving: Serving) =>
-  (socket: Socket): void => {
-    const session = performServerHandshake(withUserParts(socket), HTTP2);
-    rememberSocket(session, socket);
-    session.on("error", () => undefined); // "close" follows
-    session.on("stream", (stream, headers) => serving.stream(stream, headers));
-    serving.session(session, socket);
-  };
+const acceptOwn =
+  (connected: Connected, readsUserParts: boolean) =>
+  (socket: Socket): void =>
+    void new OwnConnection(socket, connected, readsUserParts);
+
+function acceptNode(connected: Connected): (socket: Socket) => void {
+  const server = serveNode(createServer(NODE_HTTP2), connected);
+  return (socket) => server.emit("connection", socket);
+}
 
 function servingOf({
   find,
-  sessions,
+  connections,
   keepalive,
   memory,
   identify,
 }: {
   readonly find: Find;
-  readonly sessions: Set<ServerHttp2Session>;
+  readonly connections: Set<ServerConnection>;
   readonly keepalive: Keepalive;
   readonly memory: CallMemory;
   readonly identify: Identify;
-}): Serving {
-  const connectionOf = memoryOf(memory);
-  const addresses = new WeakMap<object, string | undefined>();
-  return {
-    stream(stream, headers) {
-      const connection = stream.session ?? stream;
-      const call = openCall(stream, headers, connectionOf(connection));
-      if (call === undefined) return;
-      const address = addresses.get(connection);
-      const serve = find(headers[":path"] ?? "") ?? refuseUnknown;
-      const isKnown = refusing(call, () => (call.principal = identify({ address, headers })));
-      if (isKnown) serve(call);
-    },
-    session(session, socket) {
-      // Read now: a closed connection has no address, and its earlier requests still get answers.
-      addresses.set(session, addressOf(`${socket.remoteAddress}:`));
-      sessions.add(session);
-      session.once("close", () => sessions.delete(session));
-      keepalive.watch(session);
-    },
+}): Connected {
+  return (connection, socket) => {
+    // Read now: a closed connection has no address, and its earlier requests still get answers.
+    const address = addressOf(`${socket.remoteAddress}:`);
+    const memoryHere = openConnectionMemory(memory);
+    connections.add(connection);
+    keepalive.watch(connection);
+    return {
+      onStream(stream, headers) {
+        const call = openCall(stream, headers, memoryHere);
+        if (call === undefined) return;
+        const serve = find(headers[":path"] ?? "") ?? refuseUnknown;
+        const isKnown = refusing(call, () => (call.principal = identify({ address, headers })));
+        if (isKnown) serve(call);
+      },
+      onClose() {
+        connections.delete(connection);
+        keepalive.forget(connection);
+      },
+    };
   };
 }
 
+const UNSUPPORTED_MEDIA_TYPE = new HeaderList({ ":status": 415 });
+
 /** Undefined: it is not a call, and rejected. */
 function openCall(
-  stream: ServerHttp2Stream,
+  stream: RequestStream,
   headers: IncomingHttpHeaders,
   memory: ConnectionMemory,
 ): GrpcCall | undefined {
   if (headers["content-type"]?.startsWith("application/grpc") !== true) {
-    stream.on("error", () => undefined);
-    stream.respond({ ":status": 415 }, { endStream: true });
-    stream.resume();
+    stream.respondOnly(UNSUPPORTED_MEDIA_TYPE);
     return undefined;
   }
   return new GrpcCall(stream, headers, memory);
@@ -215,23 +186,23 @@ function refuseUnknown(call: GrpcCall): void {
 }
 
 interface Closing extends GrpcServerOptions {
-  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  readonly connections: ReadonlySet<ServerConnection>;
   readonly health: HealthChecks;
   readonly listener: Listener;
 }
 
-async function close({ sessions, health, listener, services, logger, ...rest }: Closing) {
+async function close({ connections, health, listener, services, logger, ...rest }: Closing) {
   const drainMs = rest.drainMs ?? limits.drainMsMax;
   const stopped = listener.stop();
   const late = setTimeout(() => {
     logger.warn({ drainMs }, "gRPC streams did not end in time and are cut off");
-    for (const session of sessions) session.destroy();
+    for (const connection of connections) connection.destroy();
     listener.destroyConnections();
   }, drainMs);
   health.setServing(false);
   const reason = new AppError("unavailable", "the server is stopping; try again soon");
   for (const service of services) service.endStreams(reason);
-  for (const session of sessions) session.close();
+  for (const connection of connections) connection.close();
   await stopped;
   clearTimeout(late);
 }

@@ -6,6 +6,7 @@ export const FRAME_PAYLOAD_BYTES_MAX = 16_384;
 export const FRAME = {
   DATA: 0x0,
   HEADERS: 0x1,
+  PRIORITY: 0x2,
   RST_STREAM: 0x3,
   SETTINGS: 0x4,
   PUSH_PROMISE: 0x5,
@@ -22,7 +23,21 @@ export const FLAG = {
   PADDED: 0x8,
   PRIORITY: 0x20,
 } as const;
-const PRIORITY_BYTES = 5;
+export const PRIORITY_BYTES = 5;
+
+/** Of a SETTINGS frame: RFC 9113, section 6.5.2. */
+export const SETTING = {
+  HEADER_TABLE_SIZE: 0x1,
+  ENABLE_PUSH: 0x2,
+  MAX_CONCURRENT_STREAMS: 0x3,
+  INITIAL_WINDOW_SIZE: 0x4,
+  MAX_FRAME_SIZE: 0x5,
+} as const;
+export const SETTING_BYTES = 6;
+/** Of an error code, and of the increment of a window. */
+export const CODE_BYTES = 4;
+/** No window may be larger. */
+export const WINDOW_BYTES_MAX = 0x7fff_ffff;
 
 export interface Frame {
   readonly type: number;
@@ -72,4 +87,10 @@ export function unpadded({ type, flags, payload }: Frame): UnpaddedFrame | undef
     priority: payload.subarray(start, contentStart),
     content: payload.subarray(contentStart, end),
   };
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(CODE_BYTES);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

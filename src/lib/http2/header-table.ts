@@ -76,6 +76,7 @@ export class HeaderTable {
   readonly #fields: HeaderField[] = [];
   #size = 0;
   #capacity: number;
+  changes = 0;
 
   /** `sizeMax`: the limit of the server's settings; clients may choose less. */
   constructor(sizeMax: number) {
@@ -90,6 +91,7 @@ export class HeaderTable {
   }
 
   add(field: HeaderField): void {
+    this.changes++;
     this.#evictTo(this.#capacity - sizeOf(field));
     if (sizeOf(field) > this.#capacity) return;
     this.#fields.push(field);
@@ -98,6 +100,7 @@ export class HeaderTable {
 
   resize(capacity: number): void {
     if (capacity > this.#sizeMax) throw new HpackError(`a table of ${capacity} is too large`);
+    this.changes++;
     this.#capacity = capacity;
     this.#evictTo(capacity);
   }

@@ -23,6 +23,11 @@ export class HpackDecoder {
     this.#listBytesMax = listBytes;
   }
 
+  /** Grows with every change of the table: until then the same block has the same fields. */
+  get tableChanges(): number {
+    return this.#table.changes;
+  }
+
   /** Throws HpackError; after that, nothing more of this connection can be decoded. */
   decode(block: Buffer): HeaderField[] {
     const input = new BlockReader(block);

@@ -1,9 +1,4 @@
-import {
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
 import { ANONYMOUS, type Principal } from "../../../core/access/principal.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
@@ -12,37 +7,22 @@ import type { AnswerHold } from "../memory/answer-bytes.ts";
 import { frameMessage, MessageReader } from "../../../lib/grpc/frames.ts";
 import type { ConnectionMemory } from "../memory/call-memory.ts";
 import type { RequestHold } from "../memory/request-hold.ts";
-import { GRPC } from "../../../lib/grpc/status-codes.ts";
-import { socketOf } from "../connection-socket.ts";
+import { HTTP2 } from "../../../lib/http2/error-codes.ts";
+import { HeaderList } from "../http2/header-list.ts";
+import { DEADLINE_EXCEEDED, GZIP_HEAD, HEAD, OK_TRAILERS, toTrailers } from "./answer-headers.ts";
+import type { RequestStream, RequestStreamEvents } from "../http2/transport.ts";
 import { type GrpcStatus, toGrpcStatus } from "../status.ts";
 import { parseTimeoutMs } from "./timeout.ts";
 import { unpackAtOnce } from "../../../lib/grpc/unpack.ts";
 import type { CallListener, UnaryContext } from "./call-context.ts";
 import type { Unpacking } from "./unpacking.ts";
 
-const HEADERS: OutgoingHttpHeaders = {
-  ":status": 200,
-  "content-type": "application/grpc+proto",
-  "grpc-accept-encoding": "identity,deflate,gzip",
-};
-const WITH_TRAILERS = { waitForTrailers: true } as const;
-const OK_TRAILERS: OutgoingHttpHeaders = { "grpc-status": GRPC.OK, "grpc-message": "OK" };
-const DEADLINE_EXCEEDED: GrpcStatus = {
-  code: GRPC.DEADLINE_EXCEEDED,
-  details: "Deadline exceeded",
-  metadata: {},
-};
-const ignore = (): void => undefined;
-
-/**
- * One call on its HTTP/2 stream: messages in, messages out, one status at the end. Node's own HTTP/2 does the rest; grpc-js, which does the
- * same on top of it, used a fifth of the CPU of a short call.
- */
-export class GrpcCall implements UnaryContext {
+/** One call on its HTTP/2 stream: messages in, messages out, one status at the end. */
+export class GrpcCall implements UnaryContext, RequestStreamEvents {
   readonly headers: IncomingHttpHeaders;
   /** Set by the interceptor, before any handler answers the call. */
   principal: Principal = ANONYMOUS;
-  readonly #stream: ServerHttp2Stream;
+  readonly #stream: RequestStream;
   readonly #reader = new MessageReader(limits.messageBytesMax);
   readonly #unpacking: Unpacking;
   readonly #request: RequestHold;
@@ -60,11 +40,19 @@ export class GrpcCall implements UnaryContext {
   #isEnding = false;
   #isAnswered = false;
   #isOver = false;
+  #isClosed = false;
+  #isSettled = false;
+  /** The handler still works though the caller has left. */
+  #abandoned: (() => void) | undefined;
   #unsent = 0;
-  #head = HEADERS;
+  #head = HEAD;
   #deadline: NodeJS.Timeout | undefined;
+  #cutOff: NodeJS.Timeout | undefined;
+  #drained: (() => void) | undefined;
+  #closed: (() => void) | undefined;
+  #delivered: Promise<boolean> | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, memory: ConnectionMemory) {
+  constructor(stream: RequestStream, headers: IncomingHttpHeaders, memory: ConnectionMemory) {
     this.headers = headers;
     this.#stream = stream;
     const { requests, requestsHere, answers, answersHere } = memory;
@@ -77,12 +65,12 @@ export class GrpcCall implements UnaryContext {
   }
 
   get peer(): string {
-    const { remoteAddress, remotePort } = socketOf(this.#stream.session) ?? {};
+    const { remoteAddress, remotePort } = this.#stream.connection.socket ?? {};
     return `${remoteAddress}:${remotePort}`;
   }
 
   get connection(): object {
-    return this.#stream.session ?? this.#stream;
+    return this.#stream.connection;
   }
 
   get isAwaited(): boolean {
@@ -90,16 +78,17 @@ export class GrpcCall implements UnaryContext {
   }
 
   delivered(): Promise<boolean> {
-    const stream = this.#stream;
-    const isDelivered = (): boolean =>
-      this.#isAnswered && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-    if (stream.closed) return Promise.resolve(isDelivered());
-    return new Promise((resolve) => stream.once("close", () => resolve(isDelivered())));
+    return (this.#delivered ??= new Promise((resolve) => {
+      const { NO_ERROR } = HTTP2;
+      const done = () => resolve(this.#isAnswered && this.#stream.resetCode === NO_ERROR);
+      if (this.#isClosed) done();
+      else this.#closed = done;
+    }));
   }
 
   /** Bytes received on its connection so far. */
   get bytesReceived(): number {
-    return socketOf(this.#stream.session)?.bytesRead ?? 0;
+    return this.#stream.connection.socket?.bytesRead ?? 0;
   }
 
   /** The number of messages that the peer has not read. */
@@ -112,19 +101,27 @@ export class GrpcCall implements UnaryContext {
     this.#listener = listener;
     this.#reader.bytesMax = bytesMax;
     this.#setDeadline();
-    const stream = this.#stream;
-    stream.on("data", (chunk: Buffer) => this.#receive(chunk));
-    stream.on("end", () => {
-      this.#input = "ended";
-      this.#deliver();
-      this.#request.complete();
-    });
-    stream.on("close", () => {
-      this.#answer.end();
-      this.#over();
-    });
-    stream.on("error", ignore); // "close" follows
+    this.#stream.listen(this);
     if (listener.takesOne === true) this.#charge(() => this.#request.begin());
+  }
+
+  onEnd(): void {
+    this.#input = "ended";
+    this.#deliver();
+    this.#request.complete();
+  }
+
+  onDrain(): void {
+    this.#drained?.();
+    this.#drained = undefined;
+  }
+
+  onClose(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#cutOff);
+    this.#answer.end();
+    this.#over();
+    this.#closed?.();
   }
 
   pause(): void {
@@ -142,6 +139,7 @@ export class GrpcCall implements UnaryContext {
 
   /** The request was read: the rest of the call, however long it takes, no longer needs its bytes. */
   releaseRequest(): void {
+    this.#settle();
     this.#request.end();
   }
 
@@ -154,7 +152,7 @@ export class GrpcCall implements UnaryContext {
   send(message: Uint8Array): boolean {
     if (!this.#canSend) return true;
     const stream = this.#stream;
-    if (!stream.headersSent) stream.respond(HEADERS, WITH_TRAILERS);
+    if (!stream.hasResponded) stream.respond(HEAD);
     this.#unsent++;
     const bytes = message.byteLength;
     const isTaken = stream.write(frameMessage(message), () => {
@@ -167,54 +165,52 @@ export class GrpcCall implements UnaryContext {
 
   /** Sends the headers of the answer before its first message. */
   begin(): void {
-    if (this.#canSend && !this.#stream.headersSent) this.#stream.respond(this.#head, WITH_TRAILERS);
+    if (this.#canSend && !this.#stream.hasResponded) this.#stream.respond(this.#head);
   }
 
   /** Announces that sent frames may be compressed with this encoding. */
   announce(encoding: "gzip"): void {
-    this.#head = { ...HEADERS, "grpc-encoding": encoding };
+    if (encoding === "gzip") this.#head = GZIP_HEAD;
   }
 
   /** Sends messages that are framed already. `taken` is called when they have left, or never will. */
   sendFrames(frames: readonly Buffer[], taken: () => void): void {
-    const last = frames.at(-1);
-    if (!this.#canSend || last === undefined) return taken();
+    if (!this.#canSend || frames.length === 0) return taken();
     const stream = this.#stream;
-    if (!stream.headersSent) stream.respond(this.#head, WITH_TRAILERS);
-    if (frames.length > 1) stream.cork();
-    for (const frame of frames.slice(0, -1)) stream.write(frame);
-    stream.write(last, taken);
-    if (frames.length > 1) stream.uncork();
+    if (!stream.hasResponded) stream.respond(this.#head);
+    stream.writeAll(frames, taken);
   }
 
   /** For calls that send much to readers that may be slow. Other calls on the connection share it. */
   boundSendBuffer(bytes: number): void {
-    const socket = socketOf(this.#stream.session);
+    const { socket } = this.#stream.connection;
     if (socket !== undefined) boundSendBuffer(socket, bytes);
   }
 
   /** Drops sent messages that the caller has not read. The caller receives RESOURCE_EXHAUSTED. */
   cut(): void {
-    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#stream.close(HTTP2.ENHANCE_YOUR_CALM);
   }
 
   drained(then: () => void): void {
-    this.#stream.once("drain", then);
+    this.#drained = then;
   }
 
   /** The only answer, and the end of the call. */
   answer(message: Uint8Array): void {
+    this.#settle();
     if (!this.#canSend) return;
     this.#isAnswered = true;
-    this.#stream.respond(HEADERS, WITH_TRAILERS);
+    this.#stream.respond(HEAD);
     this.#end(OK_TRAILERS, frameMessage(message));
     this.#answer.add(message.byteLength);
   }
 
   /** Ends the call after all sent messages. */
   end(): void {
+    this.#settle();
     if (!this.#canSend) return;
-    if (!this.#stream.headersSent) this.#stream.respond(HEADERS, WITH_TRAILERS);
+    if (!this.#stream.hasResponded) this.#stream.respond(HEAD);
     this.#end(OK_TRAILERS);
   }
 
@@ -224,30 +220,32 @@ export class GrpcCall implements UnaryContext {
   }
 
   refuse(status: GrpcStatus): void {
+    this.#settle();
+    this.#refuse(status);
+  }
+
+  #refuse(status: GrpcStatus): void {
     if (!this.#canSend) return;
     const stream = this.#stream;
     const trailers = toTrailers(status);
-    if (stream.headersSent) return this.#end(trailers);
+    if (stream.hasResponded) return this.#end(new HeaderList(trailers));
     this.#isEnding = true;
     this.#request.end();
     this.#reader.clear();
-    stream.respond({ ...HEADERS, ...trailers }, { endStream: true });
-    stream.resume(); // later data is ignored
+    stream.respondOnly(HEAD.with(trailers));
     if (this.#input === "open") this.#cutOffLater();
   }
 
   get #canSend(): boolean {
-    return !this.#isEnding && !this.#stream.destroyed && !this.#stream.closed;
+    return !this.#isEnding && this.#stream.isOpen;
   }
 
-  #end(trailers: OutgoingHttpHeaders, last?: Buffer): void {
+  #end(trailers: HeaderList, last?: Buffer): void {
     this.#isEnding = true;
     this.#request.end();
     this.#reader.clear();
     const stream = this.#stream;
-    stream.once("wantTrailers", () => stream.sendTrailers(trailers));
-    if (last === undefined) stream.end();
-    else stream.end(last);
+    stream.end(trailers, last);
     if (this.#input !== "open") return;
     stream.resume(); // later data is ignored
     this.#cutOffLater();
@@ -256,14 +254,22 @@ export class GrpcCall implements UnaryContext {
   /** A caller that never ends its request would keep the stream open. An immediate reset would hide the status from it. */
   #cutOffLater(): void {
     const stream = this.#stream;
-    const late = setTimeout(
-      () => stream.close(constants.NGHTTP2_NO_ERROR),
+    this.#cutOff = setTimeout(
+      () => stream.close(HTTP2.NO_ERROR),
       limits.refusedRequestMsMax,
     ).unref();
-    stream.once("close", () => clearTimeout(late));
   }
 
-  #receive(chunk: Buffer): void {
+  /** The handler is done with the request, though its caller may have left before. */
+  #settle(): void {
+    this.#isSettled = true;
+    if (this.#abandoned === undefined) return;
+    this.#abandoned();
+    this.#abandoned = undefined;
+    this.#request.end();
+  }
+
+  onData(chunk: Buffer): void {
     if (this.#isEnding) return;
     this.#reader.push(chunk);
     this.#charge(() => {
@@ -371,8 +377,12 @@ export class GrpcCall implements UnaryContext {
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#request.end();
     clearTimeout(this.#deadline);
+    // The work and the request of a call that its caller has reset still count, until its handler is done.
+    const isAtWork = this.#listener?.takesOne === true && this.#input === "told";
+    if (isAtWork && !this.#isSettled) {
+      this.#abandoned = this.#stream.connection.abandon();
+    } else this.#request.end();
     this.#listener?.closed();
   }
 
@@ -382,14 +392,8 @@ export class GrpcCall implements UnaryContext {
     const ms = parseTimeoutMs(String(timeout));
     if (ms === undefined) return this.fail(invalid("grpc-timeout", "must be a time like 100m"));
     this.#deadline = setTimeout(() => {
-      this.refuse(DEADLINE_EXCEEDED);
+      this.#refuse(DEADLINE_EXCEEDED);
       this.#over();
     }, ms);
   }
 }
-
-const toTrailers = ({ code, details, metadata }: GrpcStatus): OutgoingHttpHeaders => ({
-  "grpc-status": code,
-  "grpc-message": encodeURI(details),
-  ...metadata,
-});

@@ -26,13 +26,20 @@ export const createCallMemory = (): CallMemory => ({
 export const releasedBytes = ({ requests, answers }: CallMemory): number =>
   requests.counts.released + answers.counts.released;
 
+/** The memory of a new connection. */
+export const openConnectionMemory = (memory: CallMemory): ConnectionMemory => ({
+  ...memory,
+  requestsHere: { small: 0, large: 0 },
+  answersHere: { bytes: 0 },
+});
+
 /** Finds the memory of each connection. */
 export function memoryOf(memory: CallMemory): (connection: object) => ConnectionMemory {
   const known = new WeakMap<object, ConnectionMemory>();
   return (connection) => {
     let here = known.get(connection);
     if (here === undefined) {
-      here = { ...memory, requestsHere: { small: 0, large: 0 }, answersHere: { bytes: 0 } };
+      here = openConnectionMemory(memory);
       known.set(connection, here);
     }
     return here;

@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
 import { type Address, formatAddress } from "../../../lib/address.ts";
-import { encodeFrame, FLAG, FRAME, type Frame, unpadded } from "../../../lib/http2/frames.ts";
+import {
+  encodeFrame,
+  FLAG,
+  FRAME,
+  type Frame,
+  uint32,
+  unpadded,
+} from "../../../lib/http2/frames.ts";
 import { HpackDecoder } from "../../../lib/http2/hpack-decoder.ts";
 import { encodeLiterals } from "../../../lib/http2/literal-fields.ts";
 import { limits } from "../../../limits.ts";
@@ -308,12 +315,6 @@ function ourSettings(): Buffer {
   payload.writeUInt16BE(INITIAL_WINDOW_SIZE, SETTING_BYTES);
   payload.writeUInt32BE(limits.leanWindowBytes, SETTING_BYTES + 2);
   return payload;
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }
 
 /** Those with a colon come first. */

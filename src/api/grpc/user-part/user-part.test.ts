@@ -147,7 +147,7 @@ describe("a protocol violation ends the connection with its reason", () => {
       "headers without end",
       Buffer.concat([
         hex("000000 01 01 00000001"),
-        ...Array.from({ length: 3 }, () =>
+        ...Array.from({ length: 9 }, () =>
           Buffer.concat([hex("002000 09 00 00000001"), Buffer.alloc(8_192, 0x82)]),
         ),
       ]),
