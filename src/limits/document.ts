@@ -24,7 +24,7 @@ export const documentLimits = {
   jobspecReadMsMax: 10_000, // for one jobspec; after that the server ends the thread that reads it
   jobspecReadMemoryMb: 512,
   jsonDepthMax: 128, // objects and arrays inside each other, in a JSON text of a client
-  jsonMarksMax: 50_000, // brackets, commas and colons of a JSON text that the deciding thread parses at once: some 10 to 20 ms
+  jsonPartsMax: 100_000, // objects, arrays and keys of a JSON text that the deciding thread parses at once: some 30 to 50 ms
   graphInlineBytesMax: 128 * KIB,
   graphReadMsMax: 60_000,
   graphReadMemoryMb: 4_096, // for reading JSON of the largest body

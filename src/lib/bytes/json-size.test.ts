@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { excessOf, isDeeperJson, isLongerJson, parseBoundedJson } from "./json-size.ts";
+import {
+  checkBounds,
+  isDeeperJson,
+  isLongerJson,
+  JsonTooLarge,
+  parseBoundedJson,
+} from "./json-size.ts";
 
 test("a value is longer than a limit when its JSON is", () => {
   for (const value of ["abc", 12, true, null, ["a", 1, [2]], { a: { b: "c" }, d: [1] }]) {
@@ -40,7 +46,9 @@ test("a text is deeper than a limit when its value is, whatever its strings cont
       fc.constantFrom(0, 2),
       (any, max, spaces) => {
         const json = JSON.stringify(any, null, spaces);
-        expect(excessOf(json, { jsonDepthMax: max }) !== undefined).toBe(isDeeperJson(any, max));
+        const check = (): void => checkBounds(json, { jsonDepthMax: max });
+        if (isDeeperJson(any, max)) expect(check).toThrow(/levels deep/);
+        else check();
       },
     ),
   );
@@ -55,9 +63,11 @@ test("a deep text is rejected, other texts are parsed", () => {
   expect(() => parseBoundedJson('{"a', bounds)).toThrow(SyntaxError);
 });
 
-test("a text with more marks than the bound is rejected; marks inside strings do not count", () => {
-  const bounds = { jsonDepthMax: 8, jsonMarksMax: 7 };
-  expect(parseBoundedJson('{"a":1,"b":[]}', bounds)).toEqual({ a: 1, b: [] });
-  expect(() => parseBoundedJson('{"a":1,"b":[1,2]}', bounds)).toThrow(/more than 7 brackets/);
-  expect(parseBoundedJson('["[[[[,,,,::::"]', bounds)).toEqual(["[[[[,,,,::::"]);
+test("a text with more objects, lists and keys than the bound is rejected; items and strings do not count", () => {
+  const bounds = { jsonDepthMax: 8, jsonPartsMax: 4 };
+  const fits = ['{"a":1,"b":[1,2,3,4,5,6]}', '["[[[[,,,,::::",{}]', "[1,2,3,4,5,6,7]"];
+  for (const text of fits) expect(parseBoundedJson(text, bounds)).toEqual(JSON.parse(text));
+  for (const text of ['{"a":{"b":[]}}', "[[],[],[],[]]", '{"a":1,"b":2,"c":3,"d":4}']) {
+    expect(() => parseBoundedJson(text, bounds)).toThrow(JsonTooLarge);
+  }
 });

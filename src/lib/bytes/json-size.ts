@@ -17,39 +17,40 @@ export function isDeeperJson(value: unknown, depthMax: number): boolean {
 export interface JsonBounds {
   /** Objects and lists inside each other. */
   readonly jsonDepthMax: number;
-  /** Brackets, commas and colons. Absent: any number, for threads that may take their time. */
-  readonly jsonMarksMax?: number;
+  /** Objects, lists and keys. Absent: any number, for threads that may take their time. */
+  readonly jsonPartsMax?: number;
 }
+
+/** A JSON text has more objects, lists and keys than this thread parses at once. */
+export class JsonTooLarge extends SyntaxError {}
 
 /**
  * `JSON.parse` for texts of clients. Rejects a text beyond the bounds, also with a SyntaxError, before it parses: parsing 4 MB of brackets
  * or of empty objects takes up to seconds, finding that they are too many takes milliseconds.
  */
 export function parseBoundedJson(text: string, bounds: JsonBounds): unknown {
-  const excess = excessOf(text, bounds);
-  if (excess !== undefined) throw new SyntaxError(excess);
+  checkBounds(text, bounds);
   return JSON.parse(text);
 }
 
-/** How a JSON text exceeds the bounds; undefined: it does not. */
-export function excessOf(text: string, bounds: JsonBounds): string | undefined {
-  const { jsonDepthMax, jsonMarksMax = Infinity } = bounds;
+/** Throws SyntaxError, JsonTooLarge for too many parts. */
+export function checkBounds(text: string, bounds: JsonBounds): void {
+  const { jsonDepthMax, jsonPartsMax = Infinity } = bounds;
   let depth = 0;
-  let marks = 0;
+  let parts = 0;
   eachMark(text, (code) => {
-    marks += 1;
+    if (isClosing(code)) depth -= 1;
+    else if (code !== COMMA) parts += 1;
     if (isOpening(code)) depth += 1;
-    else if (isClosing(code)) depth -= 1;
-    return depth <= jsonDepthMax && marks <= jsonMarksMax;
+    return depth <= jsonDepthMax && parts <= jsonPartsMax;
   });
   if (depth > jsonDepthMax) {
-    return `objects and arrays are nested more than ${jsonDepthMax} levels deep`;
+    throw new SyntaxError(`objects and arrays are nested more than ${jsonDepthMax} levels deep`);
   }
-  return marks > jsonMarksMax ? tooManyMarks(jsonMarksMax) : undefined;
+  if (parts > jsonPartsMax) {
+    throw new JsonTooLarge(`more than ${jsonPartsMax} objects, arrays and keys; send less at once`);
+  }
 }
-
-export const tooManyMarks = (marksMax: number): string =>
-  `it has more than ${marksMax} brackets, commas and colons; send less at once`;
 
 /** Calls `visit` for each bracket, comma and colon outside strings, until it returns false. */
 export function eachMark(text: string, visit: (code: number, at: number) => boolean): void {

@@ -1,4 +1,12 @@
-import { COMMA, eachMark, excessOf, isClosing, isOpening, type JsonBounds } from "./json-size.ts";
+import {
+  checkBounds,
+  COMMA,
+  eachMark,
+  isClosing,
+  isOpening,
+  type JsonBounds,
+  JsonTooLarge,
+} from "./json-size.ts";
 
 /** Bounds of each slice, and of the text around the list. */
 type SliceBounds = Required<JsonBounds>;
@@ -13,15 +21,20 @@ export function* parseInSlices(
   bounds: SliceBounds,
   parse: (text: string) => unknown,
 ): Generator<undefined, unknown> {
-  const found = excessOf(text, bounds) === undefined ? undefined : findList(text, list, bounds);
-  if (found === undefined) return parse(checked(text, bounds));
+  const found = isTooLarge(text, bounds) ? findList(text, list, bounds) : undefined;
+  if (found === undefined) {
+    checkBounds(text, bounds);
+    return parse(text);
+  }
   const { start, end, cuts } = found;
   const parsePart = (part: string, where: string): unknown => {
     try {
-      return parse(checked(part, bounds));
+      checkBounds(part, bounds);
+      return parse(part);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw new SyntaxError(`${where}: ${error.message}`, { cause: error });
+      const Kind = error instanceof JsonTooLarge ? JsonTooLarge : SyntaxError;
+      throw new Kind(`${where}: ${error.message}`, { cause: error });
     }
   };
   const around = parsePart(`${text.slice(0, start)}${text.slice(end)}`, `outside ${list}`);
@@ -38,10 +51,15 @@ export function* parseInSlices(
   return { ...(around as object), [list]: items };
 }
 
-function checked(text: string, bounds: SliceBounds): string {
-  const excess = excessOf(text, bounds);
-  if (excess === undefined) return text;
-  throw new SyntaxError(excess);
+/** Throws SyntaxError for a text that is too deep. */
+function isTooLarge(text: string, bounds: SliceBounds): boolean {
+  try {
+    checkBounds(text, bounds);
+    return false;
+  } catch (error) {
+    if (error instanceof JsonTooLarge) return true;
+    throw error;
+  }
 }
 
 interface FoundList {
@@ -56,9 +74,9 @@ interface FoundList {
 /** Undefined: the object has no such member, or it is no list, or there are several. */
 function findList(text: string, list: string, bounds: SliceBounds): FoundList | undefined {
   const opening = new RegExp(`(?<!\\\\)${JSON.stringify(list)}\\s*:\\s*$`);
-  const marksPerSlice = bounds.jsonMarksMax / 2;
+  const partsPerSlice = bounds.jsonPartsMax / 2;
   const cuts: number[] = [];
-  let [depth, marks, start, end] = [0, 0, -1, -1];
+  let [depth, parts, start, end] = [0, 0, -1, -1];
   let isAlone = true;
   eachMark(text, (code, at) => {
     if (isOpening(code)) {
@@ -66,17 +84,17 @@ function findList(text: string, list: string, bounds: SliceBounds): FoundList | 
       const isTheList =
         depth === 2 && text[at] === "[" && opening.test(text.slice(Math.max(0, at - WINDOW), at));
       if (isTheList && start !== -1) isAlone = false;
-      if (isTheList) [start, marks] = [at + 1, 0];
+      if (isTheList) [start, parts] = [at + 1, 0];
     } else if (isClosing(code)) {
       depth -= 1;
       if (depth === 1 && start !== -1 && end === -1) end = at;
     } else if (code === COMMA && depth === 2 && start !== -1 && end === -1) {
-      if (marks >= marksPerSlice) {
+      if (parts >= partsPerSlice) {
         cuts.push(at);
-        marks = 0;
+        parts = 0;
       }
     }
-    marks += 1;
+    if (!isClosing(code) && code !== COMMA) parts += 1;
     return isAlone;
   });
   return isAlone && end !== -1 ? { start, end, cuts } : undefined;

@@ -17,13 +17,14 @@ afterAll(() => server.close());
 
 /** As many jobs as one call may submit, the last one as given. */
 const jobsWith = (last: string): string =>
-  `{"jobs":[${'{"command":["a"]},'.repeat(limits.submitJobsMax - 1)}${last}]}`;
+  `{"jobs":[${'{"command":["a"],"env":{"A":"1"}},'.repeat(limits.submitJobsMax - 1)}${last}]}`;
 
-const KEYS = Array.from({ length: limits.jsonMarksMax }, (_, at) => `"k${at}":""`).join();
+const KEYS = Array.from({ length: limits.jsonPartsMax }, (_, at) => `"k${at}":""`).join();
 
 interface Long {
   readonly name: string;
   readonly body: string;
+  readonly status?: number;
   readonly field?: string;
   readonly message: RegExp;
 }
@@ -31,12 +32,16 @@ const long: readonly Long[] = [
   {
     name: "more keys than one parse may take",
     body: `{"env":{${KEYS}}}`,
-    message: /more than 50000 brackets, commas and colons/,
+    status: 422,
+    field: "body",
+    message: /more than 100000 objects, arrays and keys/,
   },
   {
     name: "a job of many with more keys than one parse may take",
     body: jobsWith(`{"env":{${KEYS}}}`),
-    message: /jobs after character \d+: it has more than 50000 brackets, commas and colons/,
+    status: 422,
+    field: "body",
+    message: /jobs after character \d+: more than 100000 objects, arrays and keys/,
   },
   {
     name: "a job of many that is no JSON",
@@ -55,10 +60,16 @@ const long: readonly Long[] = [
     message: /did you mean command/,
   },
 ];
-test.each(long)("$name is rejected", async ({ body, field, message }) => {
+test.each(long)("$name is rejected", async ({ body, status = 400, field, message }) => {
   const answer = await http.send("POST", "/v1/jobs", body);
   expect(answer.error?.message).toMatch(message);
-  expect([answer.status, answer.error?.field]).toEqual([400, field]);
+  expect([answer.status, answer.error?.field]).toEqual([status, field]);
+});
+
+test("as many entries as one job may have are accepted", async () => {
+  const entries = `"e",`.repeat(300_000);
+  const body = `{"command":["a"],"entries":[${entries}"last"]}`;
+  expect((await http.send("POST", "/v1/jobs", body)).status).toBe(201);
 });
 
 test("as many jobs as one call may submit are accepted, all of them", async () => {

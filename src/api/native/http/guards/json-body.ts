@@ -1,7 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Jobspec } from "../../../../core/jobspec/model.ts";
+import { JsonTooLarge } from "../../../../lib/bytes/json-size.ts";
 import { parseInSlices } from "../../../../lib/bytes/json-slices.ts";
-import { AppError } from "../../../../lib/errors.ts";
+import { AppError, unprocessable } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { DocumentKind } from "../../../../ports/document-reader.ts";
 import { inSlices, turns } from "../../../../server/loop/in-slices.ts";
@@ -88,6 +89,7 @@ async function parseBody(text: string, parse: (text: string) => unknown): Promis
   try {
     return await inSlices(parseInSlices(text, "jobs", limits, parse));
   } catch (error) {
+    if (error instanceof JsonTooLarge) throw unprocessable("body", error.message);
     if (!(error instanceof SyntaxError)) throw error;
     throw new AppError("invalid_argument", `the body cannot be read as JSON: ${error.message}`, {
       cause: error,
