@@ -71,6 +71,7 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
     const number = needs.length;
     // A place has no vertices: its requirements apply to the vertices directly in it.
     const requires = [...(above.slot?.requires ?? []), ...request.requires];
+    const isExclusive = request.isExclusive || above.slot?.isExclusive === true;
     const inside: Need[] = [];
     const types = new Set(isPlace ? [] : [request.type]);
     const need: Need & { types: readonly string[] } = {
@@ -79,7 +80,7 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
       type: isPlace ? undefined : request.type,
       count: request.count,
       unit: request.unit === "" ? undefined : request.unit,
-      isExclusive: !isPlace && (request.isExclusive || above.slot?.isExclusive === true),
+      isExclusive: !isPlace && isExclusive,
       requires: isPlace
         ? []
         : requires.map((requirement) => ({
@@ -92,7 +93,7 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
     };
     needs.push(need);
     if (slot === undefined && (request.isSlot || isPlace)) slot = { need, count: 1 };
-    const inherited = { ...request, requires, isExclusive: request.isExclusive };
+    const inherited = { ...request, requires, isExclusive };
     request.with.forEach((inner, index) => {
       const from = { number, slot: isPlace ? inherited : undefined };
       const part = compile(inner, from, `${at}.with[${index}]`, depth + 1);

@@ -165,6 +165,14 @@ describe("use", () => {
     expect(match(small, ask(exclusive), use)).toMatchObject({ fits: false, slots: 3 });
   });
 
+  test("an exclusive slot is exclusive through slots inside it", () => {
+    const layout = layoutOf(cluster({ type: "node", inside: [{ type: "core", size: 3 }] }));
+    const inner = slots(1, "slot", [want(1, "core"), want(1, "core")]);
+    const asks = (extra: object) => match(layout, ask(slots(1, "slot", [inner], extra))).fits;
+    expect(asks({})).toBe(true); // both from the vertex with three
+    expect(asks(EXCLUSIVE)).toBe(false); // each would need a vertex of its own
+  });
+
   test("an allocation names vertices and amounts", () => {
     const layout = layOut(
       clusterGraph("east", [
