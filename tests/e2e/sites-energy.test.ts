@@ -129,10 +129,10 @@ test(
     expect(await doneBelow(long)).toBe(wattSeconds);
     for (const site of [siteA, siteB]) expect(await jobsBelow(site, long)).toHaveLength(1);
     const ended = await sharesOf(above, long);
-    expect(ended.map(({ node, past }) => [node, past])).toEqual([
-      ["site-a", []],
-      ["site-b", []],
-    ]);
+    // Which site connected first, and so has the first share, is not decided.
+    const pastOf = new Map(ended.map(({ node, past }) => [node, past]));
+    expect(ended).toHaveLength(2);
+    expect([pastOf.get("site-a"), pastOf.get("site-b")]).toEqual([[], []]);
 
     // Both levels receive a cancel; a single share is taken back, and its rest is split again.
     const endless = await submit(above, energy(10_000_000));
