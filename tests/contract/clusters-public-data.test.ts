@@ -19,7 +19,7 @@ import { silentLogger } from "../../src/testing/silent-logger.ts";
 /** Published files of others, unchanged, by the command line and over the wire. */
 const data = fileURLToPath(new URL("../../../shared/data/", import.meta.url));
 const isThere = existsSync(join(data, "rainbow"));
-const skipped = isThere ? "" : " (skipped: ../shared/data is not there)";
+const skipped = isThere ? "" : " (skipped: the public data is not there)";
 const scheduler = join(data, "rainbow/scheduler");
 
 let plane: TestPlane;

@@ -34,7 +34,7 @@ const paths = (items: readonly JobspecItem[]): readonly string[] =>
   );
 
 describe.skipIf(!isThere)(
-  isThere ? "published examples" : "published examples (skipped: ../shared/data is not there)",
+  isThere ? "published examples" : "published examples (skipped: the public data is not there)",
   () => {
     test("there are some of every dialect", () => {
       const dialects = files.map((file) => {

@@ -18,7 +18,7 @@ import { requireOne, want } from "./testing/requests.ts";
 
 const data = fileURLToPath(new URL("../../../../shared/data/", import.meta.url));
 const isHere = existsSync(data);
-const skipped = isHere ? "" : " (skipped: ../shared/data is not there)";
+const skipped = isHere ? "" : " (skipped: the public data is not there)";
 const text = (path: string): string => readFileSync(join(data, path), "utf8");
 
 /** The fields of a jobspec that these files use. */

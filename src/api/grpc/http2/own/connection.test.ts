@@ -95,7 +95,7 @@ describe("what a client sends", () => {
     expect(granted() - sent).toBeGreaterThanOrEqual(limits.http2WindowBytes / 2);
   });
 
-  test("the end of a request is told after its bytes, also when it was paused", async () => {
+  test("a request ends after its bytes, also when it was paused", async () => {
     const { client, served } = openOwn(({ stream }) => stream.pause());
     client.read().send(request(1), data(1, 10), data(1, 5, FLAG.END_STREAM));
     await settle();
