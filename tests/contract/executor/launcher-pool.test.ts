@@ -83,6 +83,25 @@ describe("a launcher killed from outside", () => {
       expect((await setup.runOnce(jobId, `exit ${jobId}`)).end).toEqual(exited(jobId));
     }
   });
+
+  test("a run sent to a lane that was killed goes to one other lane, not to two", async () => {
+    const launchers = await setup.warmUp();
+    for (const pid of launchers) kill(pid, "SIGSTOP");
+    const lanes = setup.bed.helpers("lane");
+    for (const pid of lanes) kill(pid);
+    await eventually(() => setup.bed.helpers("lane").every((pid) => !lanes.includes(pid)), {
+      what: "the lanes to be gone",
+    });
+    for (const jobId of [1, 2, 3, 4]) setup.start(jobId, `exit ${jobId}`);
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the frames are in the pipes, probably
+    for (const pid of launchers) kill(pid, "SIGCONT");
+    for (const jobId of [1, 2, 3, 4]) {
+      expect((await endOfRun(setup.executor, idOf(jobId))).end).toEqual(exited(jobId));
+    }
+    // Nothing follows of a run that a second lane found claimed, but its prepared directory stays.
+    const spares = setup.path("spare");
+    expect(readdirSync(spares).flatMap((name) => readdirSync(join(spares, name)))).toEqual([]);
+  });
 });
 
 test("a slow launcher is waited for: none is replaced, nothing is reported as running, all run once", async () => {

@@ -262,10 +262,12 @@ sub be_lane {
 
 my (%lanes, %number_of); # number => what it reads, life => number
 my %life_of; # number => what ends when the lane does
+my $newest = 0; # the agent counts up: a missing lane up to this number is gone, and the agent starts its run elsewhere
 my $watched = "";
 
 sub open_lane {
   my ($number) = @_;
+  $newest = $number;
   pipe my $theirs, my $ours or return undef;
   pipe my $life, my $alive or return undef;
   my $pid = fork;
@@ -314,7 +316,9 @@ while (1) {
     next;
   }
   my $frame = take(\*STDIN, $length) // last;
-  my $lane = $lanes{$number} // open_lane($number);
+  my $lane = $lanes{$number};
+  next if !$lane && $number <= $newest;
+  $lane //= open_lane($number);
   lose_lane($number) if !$lane || !put($lane, $head . $frame);
 }
 `;
