@@ -54,6 +54,10 @@ invariant(
   limits.nodeLostAfterMs > limits.reconnectDelayMsMax,
   "an agent must get a chance to come back before its node is lost",
 );
+invariant(
+  limits.poolThreads > limits.secretChecksMax + limits.unpackingsAtOnceMax,
+  "a commit must find a free thread of the pool",
+);
 invariant(limits.outputChunkBytesMax < limits.messageBytesMax, "output must fit a message");
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join, resolve } from "node:path";
 import { isatty } from "node:tty";
@@ -81,7 +80,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
     const joins =
       flags.agent && until(() => server.isConnected(flags.name), limits.upConnectMs, clock);
     await Promise.race([over, joins]); // so that the first job finds a node
-    await announce({ http, grpc, data: resolve(flags.data), ...node, ...doorsOf(server) });
+    await announce({ http, grpc, data: resolve(flags.data), ...node, ...(await doorsOf(server)) });
     await over;
   } finally {
     // The agent first, so that its last reports still find a server.
@@ -102,7 +101,7 @@ async function checkEnforce({ agent, enforce, cgroup }: UpFlags): Promise<void> 
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
-  await announce({ http, grpc, data: resolve(flags.data), ...doorsOf(server) });
+  await announce({ http, grpc, data: resolve(flags.data), ...(await doorsOf(server)) });
   await server.closed;
 }
 
@@ -146,7 +145,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
   return runServer({ data: resolve(data), http, grpc, hostNames, ...parts }, signal);
 }
 
-function doorsOf({
+async function doorsOf({
   rainbowSecretFile: file,
   rainbowAddress: rainbow,
   goScheduleAddress: goSchedule,
@@ -161,8 +160,10 @@ function doorsOf({
   readonly nexusRestAddress: string | undefined;
   readonly rik: Listening["rik"] | undefined;
 }) {
+  const { ownCommand } = await import("./system/own-command.ts");
+  const command = ownCommand(process.env);
   return {
-    ...(existsSync(new URL("../src", import.meta.url)) ? {} : { command: "busbar" }),
+    ...(command === undefined ? {} : { command }),
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(nexus === undefined ? {} : { nexus }),

@@ -38,6 +38,7 @@ import {
   type RainbowSecretSources,
 } from "./server/credentials/rainbow-secrets.ts";
 import { startupStep } from "./server/loop/startup-step.ts";
+import { setPoolThreads } from "./system/pool-threads.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createThreadReader } from "./server/readers/thread-reader.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
@@ -111,6 +112,7 @@ export async function runServer(
   options: ServerOptions,
   signal: AbortSignal,
 ): Promise<RunningServer> {
+  setPoolThreads();
   const { logger } = options;
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // callers that wait for `closed` get the error

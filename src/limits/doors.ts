@@ -8,6 +8,9 @@ export const doorsLimits = {
   offeredLookedAtMax: 50_000, // offered tasks that the server looks at for one answer
   shownJobsMax: 200_000, // jobs hidden from other receivers; beyond this the oldest are shown to all
   guessedClustersMax: 16, // clusters that the server tries a credential on when the client does not name one
+  rikTemplatesMax: 64, // workloads with the same definition whose checked terms are remembered
+  knownSatisfyRequestsMax: 64, // the most recent questions of rainbow's clients, remembered
+  knownSatisfyBytesMax: 4 * KIB, // longer ones are decoded each time
   knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
   goScheduleIdLengthMax: 256, // of the id that a worker gives itself
   goSchedulePingMs: 3_000, // by default a worker leaves when it receives nothing for 10 s
@@ -48,8 +51,9 @@ export const doorsLimits = {
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
   rikSamplesKept: 40, // retained heartbeats of one worker: ten minutes of them
   rikCpusMax: 100_000, // of one worker: what reports more is no machine
-  rikInstancesPerCpu: 10_000, // that a worker accepts for each processor, where they request nothing
+  rikInstancesPerCpu: 1_000_000, // that a worker accepts for each processor, where they request nothing
   rikCreatesUnderWayMax: 64, // orders that one worker has not answered: a worker handles them one by one
+  rikDestroysUnderWayMax: 64, // orders to destroy that one worker has not answered, of those that are not repeated yet
   rikReportsInFlightMax: 8, // batches of one worker that are not durable yet
   rikOrdersWaitingMax: 100_000, // for a worker that does not read them
   rikBeatMs: 15_000, // between heartbeats of a worker
@@ -67,6 +71,9 @@ export const doorsLimits = {
   rikListBlockChars: 256 * KIB, // of a list that a REST user reads, made at once
   rikUnreadMsMax: 30_000, // without a byte read of such a list, until the server cuts its reader off
   rikTemplateCharsMax: 4 * KIB, // of the template of a workload, beside its definition
+  rikGivenUpMax: 10_000, // instances of one worker that count as gone, and may be acknowledged later
+  rikNotesAtOnceMax: 1_000, // notes of ended instances in one command
+  rikEndsRememberedMax: 10_000, // ends that were sent to one controller: it may destroy an instance twice before it has read them
   rikReplicasMax: 10_000, // instances that one REST request creates
   nexusPatchTries: 5, // of a patch that names no version, while others change the object
   nexusGoneSharesMax: 10_000, // removed shares that agents may still report

@@ -6,6 +6,7 @@ export const loopLimits = {
   tickRetryMs: 1_000, // after the loop rejected a tick
   commandsPerDrainMax: 2_000,
   batchesInFlightMax: 2,
+  changesInFlightMin: 256, // a smaller batch grows until the one before it is durable
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
   placementRetryMs: 1_000, // after the judge rejected a placement

@@ -40,6 +40,9 @@ export const stateLimits = {
   condensedPerTickMax: 1_000, // rewritten jobs that depend on removed ones, in one tick
   clustersMax: 10_000,
   alternativeClustersMax: 8, // of a job, used when its cluster is deleted
+  knownCandidateListsMax: 32, // the most recent lists of clusters to choose from, remembered
+  knownClusterSpecsMax: 1_024, // the most recent pairs of a jobspec and the cluster that was chosen for it, shared by their jobs
+  sharedSpecCharsMax: 4 * KIB, // of a jobspec whose row is written from a text that its jobs share
   clustersExplainedMax: 100, // in the explanation of one job
   chainExplainedMax: 100, // jobs that depend on each other
   classesExplainedMax: 300, // kinds of nodes whose graphs are compared with one request to explain it
@@ -47,6 +50,7 @@ export const stateLimits = {
   matchesPerSliceMax: 200, // of one request with graphs of nodes, before other work has its turn
   knownGraphRequestsMax: 256, // the most recently prepared requests, shared by equal ones
   poolsPerPlaceMax: 16, // for different requests to one cluster, one label or all nodes; more requests share one pool
+  emptyPoolsMax: 128, // pools without nodes and without queued requests, retained for the next request
   graphMatchesKnownMax: 250_000, // results of matching node graphs with requests, about 200 bytes each
   matchedRequestsMax: 16, // of one submission, matched with all graphs before the loop decides it
   changeChecksMax: 100_000, // of kinds of nodes, to find the change that would let one request start

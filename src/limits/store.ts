@@ -14,9 +14,10 @@ export const storeLimits = {
   storeFewRowsMax: 64, // a commit of so few moves the log rather than lengthen its file
   storeJournalBytes: MIB, // commits that the database has not flushed; every record has this length
   storeJournalEntryBytesMax: 64 * KIB, // of one commit; a larger one goes to the database at once
-  storeApplyRows: 64, // of the journal, written to the database when no message waits
-  storeApplyRowsMax: 256, // the same while messages wait
-  storeIdleMs: 50,
+  storeApplyRows: 256, // of the journal, collected before the store's thread receives them
+  storeApplyRowsMax: 1_024, // of several such messages, written to the database at once
+  poolThreads: 6, // of libuv: they write commits to the journal, unpack messages, compute slow hashes
+  storeIdleMs: 50, // without a commit, until the store's thread receives the rest, and may move the log
   storeRestMs: 3_000, // without a message, until the store's thread returns memory
   storeGarbageBytes: 8 * MIB, // growth of its heap since it last did so
   backupChunkBytes: 256 * KIB, // of one message

@@ -72,6 +72,8 @@ export const http2Limits = {
   http2WriteBytesMax: 128 * KIB, // given to a socket at once
   http2CopyBytesMax: 2 * KIB, // of a message that is copied to be sent with others
   http2UnsentBytes: 64 * KIB, // of one call, until its source has to wait
+  http2PingAnswersMs: 10, // from answers to pings of a client to the next ones
+  http2PingsHeldMax: 64, // pings that wait for that; more are answered at once
   http2PingsMax: 16, // of the server that a client has not answered
   http2LingerMsMax: 1_000, // for a client to close a connection that the server has ended
   http2ResetIdsKept: 128, // calls that the server has reset, whose later frames it ignores

@@ -39,7 +39,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashReport> {
   const { seed, nodesMayBeLost } = options;
   const startedAtMs = performance.now();
   const dice = new Dice(seed);
-  const world = await World.create(dice, nodesMayBeLost ? "2s" : "1h");
+  const world = await World.create(nodesMayBeLost ? "2s" : "1h");
   let report: CrashReport | undefined;
   try {
     report = await crash(world, dice, options);

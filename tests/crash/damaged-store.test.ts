@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { eventually } from "../../src/testing/eventually.ts";
 let site: Site;
 afterEach(() => site.close());
 
-const JOBS = 60;
+const CALLS = 60;
 
 /** A start that must fail. */
 const startRefused = (): Running => {
@@ -33,12 +33,13 @@ const flipInLog = (): void => flip("busbar.db-wal", (length) => Math.floor(lengt
 const flipInJournal = (): void =>
   flip("busbar.record", () => JOURNAL_AT + 5 * ENTRY_PAGE_BYTES + 60);
 
-/** One by one, so that each is a separate commit. */
-async function submitJobs(command: readonly string[]): Promise<number[]> {
+/** One call after the other, so that each is a separate commit. */
+async function submitJobs(command: readonly string[], perCall = 1): Promise<number[]> {
   const ids: number[] = [];
-  for (let count = 0; count < JOBS; count += 1) {
-    const { jobs } = await site.client.submitJobs({ jobs: [{ spec: { command: [...command] } }] });
-    ids.push(Number(jobs[0]?.id));
+  for (let count = 0; count < CALLS; count += 1) {
+    const jobs = Array.from({ length: perCall }, () => ({ spec: { command: [...command] } }));
+    const submitted = await site.client.submitJobs({ jobs });
+    for (const { id } of submitted.jobs) ids.push(Number(id));
   }
   return ids;
 }
@@ -62,7 +63,10 @@ test("a missing job row whose tasks exist: refused as damaged, with what to do",
 test("a flipped bit in the log after kill -9: the journal has the commits, and nothing is lost", async () => {
   site = new Site();
   const server = await site.startServer();
-  const ids = await submitJobs(["true"]);
+  const logBytes = (): number => statSync(join(site.path("data"), "busbar.db-wal")).size;
+  const before = logBytes();
+  const ids = await submitJobs(["true"], 5); // many enough to be written to the database
+  await eventually(() => logBytes() > before, { what: "rows in the log" });
   await server.end("SIGKILL");
   flipInLog();
   const again = await site.startServer();

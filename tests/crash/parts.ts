@@ -1,9 +1,6 @@
 import { appendFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { Running } from "../support/busbar.ts";
-import { eventually } from "../../src/testing/eventually.ts";
-import type { Dice } from "./dice.ts";
 
 const OUTPUT_SHOWN_CHARS = 2_000;
 
@@ -60,19 +57,4 @@ export class Part {
     const tail = running.output.slice(-OUTPUT_SHOWN_CHARS);
     this.problems.push(`${this.name} ended by itself with ${how}: ${tail}`);
   }
-}
-
-/** A port to come back to. Not one that the system assigns: while the server is down, its clients' own connections could get it. */
-export async function findPort(dice: Dice): Promise<number> {
-  return eventually(async () => (await isFree(dice.between(20_000, 30_000))) || undefined, {
-    what: "a free port",
-  });
-}
-
-function isFree(port: number): Promise<number | false> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
-  });
 }

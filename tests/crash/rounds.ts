@@ -39,7 +39,10 @@ export async function runRounds(world: World, options: RoundsOptions): Promise<v
     await options.between?.(round);
     await startAgain(world, (part) => (backInRound.get(part) ?? 0) > round);
     if (dice.chance(0.3) && backInRound.size === 0) await world.nodesAreConnected();
-    for (const [part, back] of backInRound) if (back <= round) backInRound.delete(part);
+    for (const [part, back] of backInRound) {
+      if (back === round + 1) await world.nodeIsLost(part); // quick rounds may be over before that
+      if (back <= round) backInRound.delete(part);
+    }
     const away = leaves ? ", stays away" : "";
     await onRound(`${victims.map(({ name }) => name).join("+")}${isTwice ? " twice" : ""}${away}`);
     const [problem] = world.parts.flatMap(({ problems }) => problems);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { createClient, type BusbarClient } from "../../src/client/client.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { eventually } from "../../src/testing/eventually.ts";
-import type { Dice } from "./dice.ts";
-import { findPort, Part } from "./parts.ts";
+import { lastingAddress } from "../support/lasting-address.ts";
+import { Part } from "./parts.ts";
 
 const CALL_TIMEOUT_MS = 10_000;
 const UP_TIMEOUT_MS = 120_000;
@@ -20,8 +20,8 @@ export class World {
   readonly #address: string;
   #client: BusbarClient;
 
-  static async create(dice: Dice, nodeLostAfter: string): Promise<World> {
-    return new World(`127.0.0.1:${await findPort(dice)}`, nodeLostAfter);
+  static async create(nodeLostAfter: string): Promise<World> {
+    return new World(await lastingAddress(), nodeLostAfter);
   }
 
   private constructor(address: string, nodeLostAfter: string) {
@@ -66,6 +66,14 @@ export class World {
     await this.#becomes("the nodes to be connected", async () => {
       const { nodes } = await this.client.listNodes({ state: "connected" });
       return nodes.length === this.agents.length;
+    });
+  }
+
+  /** Also when it never joined. */
+  async nodeIsLost({ name }: Part): Promise<void> {
+    await this.#becomes(`the node ${name} to be lost`, async () => {
+      const { nodes } = await this.client.listNodes({});
+      return (nodes.find((node) => node.name === name)?.state ?? "lost") === "lost";
     });
   }
 

@@ -7,6 +7,7 @@ import { createClient, type BusbarClient } from "../../src/client/client.ts";
 import { stateName } from "../../src/client/state.ts";
 import { AppError, describeChain } from "../../src/lib/errors.ts";
 import { eventually } from "../../src/testing/eventually.ts";
+import { lastingAddress } from "./lasting-address.ts";
 
 const command = fileURLToPath(new URL("../../busbar", import.meta.url));
 
@@ -98,9 +99,8 @@ export class Site {
 
   /** Starts the control plane, or restarts it at the same address. */
   async startServer(...flags: string[]): Promise<Running> {
-    const grpc = this.server === "" ? "127.0.0.1:0" : this.server;
     const args = ["server", "--data", this.path("data"), "--http", "127.0.0.1:0"];
-    if (!flags.includes("--grpc")) args.push("--grpc", grpc);
+    if (!flags.includes("--grpc")) args.push("--grpc", this.server || (await lastingAddress()));
     const running = this.start([...args, ...flags]);
     this.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
     this.http = await running.prints(/REST:\s+(http:\S+)/);

@@ -5,6 +5,7 @@ import { removeHolder } from "./holder.ts";
 import { JournaledWriter } from "./journaled-writer.ts";
 import type { PackedBatch, PackedRows } from "./messages.ts";
 import type { DurableRecord } from "./record/durable-record.ts";
+import type { JournalTail } from "./record/journal-tail.ts";
 import { readRows } from "./row-reader.ts";
 import type { RowWriter } from "./row-writer.ts";
 
@@ -26,10 +27,19 @@ export interface Database {
   readRows(): Generator<PackedRows>;
   /** When it returns, the batches are durable. Their rows may wait for `apply`. */
   commit(batches: readonly PackedBatch[]): void;
+  /** Lets another thread append to the journal, from this place on, until `takeBack`. Allowed meanwhile: all that needs no journal. */
+  lend(): JournalTail;
+  takeBack(tail: JournalTail): void;
+  /** The other thread has made these batches durable. */
+  journaled(batches: readonly PackedBatch[]): void;
   pendingRows(): number;
   apply(): void;
   /** No commit comes for now. */
   rest(): void;
+  /** Makes the database itself durable, without the journal. */
+  settle(): void;
+  /** Whether it is, as far as this thread knows. */
+  isSettled(): boolean;
   /** Copies the whole database into a new file while commits continue. */
   backup(file: string): Promise<void>;
   log(): LogState;
@@ -66,9 +76,14 @@ export function createDatabase(db: DatabaseSync, parts: Parts): Database {
       yield* readRows(db, file, rows.totals);
     },
     commit: (batches) => writer.commit(batches),
+    lend: () => writer.lend(),
+    takeBack: (tail) => writer.takeBack(tail),
+    journaled: (batches) => writer.journaled(batches),
     pendingRows: () => writer.pendingRows,
     apply: () => writer.apply(),
     rest: () => writer.rest(),
+    settle: () => writer.settle(),
+    isSettled: () => writer.isSettled,
     backup: (target) => writer.whileApplied(() => copyDatabase(db, target)),
     log() {
       const { log, checkpointed } = logState.get() ?? {};

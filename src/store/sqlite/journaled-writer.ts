@@ -1,8 +1,7 @@
 import { invariant } from "../../lib/invariant.ts";
-import { limits } from "../../limits.ts";
-import { DELETED, type PackedBatch } from "./messages.ts";
+import { type PackedBatch, rowsOf } from "./messages.ts";
 import type { DurableRecord } from "./record/durable-record.ts";
-import { entryBytes } from "./record/journal-entry.ts";
+import { journalBytes, type JournalTail } from "./record/journal-tail.ts";
 import type { Mark } from "./record/record-slot.ts";
 import type { RowWriter } from "./row-writer.ts";
 
@@ -14,6 +13,8 @@ import type { RowWriter } from "./row-writer.ts";
  *   settle          applies, flushes the database's log, and empties the journal
  *   commit (large)  settle, with its own rows
  *
+ *   here ──lend──► lent ──takeBack──► here     while another one appends to the journal, only `journaled` and `apply` are allowed
+ *
  * After a failure it only closes: the state on disk is no longer known.
  */
 export class JournaledWriter {
@@ -23,6 +24,8 @@ export class JournaledWriter {
   #pending: PackedBatch[] = []; // bounded by the journal, and by the calls of `apply`
   #pendingRows = 0;
   #isConfirmed = true;
+  #isSettled = false; // the database has everything that this writer knows of, and is flushed
+  #isLent = false;
   #isBroken = false;
   #copies = 0;
 
@@ -46,10 +49,29 @@ export class JournaledWriter {
     return this.#pendingRows;
   }
 
+  /** From now on another one appends to the journal, from this place on. */
+  lend(): JournalTail {
+    this.#isLent = true;
+    return this.#record.tail;
+  }
+
+  /** The other one has appended up to this place, and `journaled` has all its batches. */
+  takeBack(tail: JournalTail): void {
+    invariant(this.#isLent, "the journal is taken back once");
+    this.#isLent = false;
+    this.#record.continueFrom(tail);
+  }
+
+  /** The other one has made the batches durable. */
+  journaled(batches: readonly PackedBatch[]): void {
+    if (batches.length > 0) this.#isConfirmed = false;
+    this.#add(batches);
+  }
+
   /** When it returns, the batches are durable. */
   commit(batches: readonly PackedBatch[]): void {
-    this.#attempt(() => {
-      const bytes = this.#bytesInJournal(batches);
+    this.#attemptHere(() => {
+      const bytes = journalBytes(this.#record.tail, batches);
       this.#add(batches);
       if (bytes === undefined) return this.#settle();
       this.#record.append(batches, bytes, this.#mark());
@@ -58,13 +80,22 @@ export class JournaledWriter {
     });
   }
 
+  /** Where another one appends, a slot follows: a start then knows how much the database had. `append` writes it otherwise. */
   apply(): void {
-    this.#attempt(() => this.#apply());
+    this.#attempt(() => {
+      const last = this.#pending.at(-1);
+      this.#apply();
+      if (last === undefined || !this.#isLent) return;
+      const { tail } = this.#record;
+      const lastId = Math.max(tail.lastId, this.#rows.lastId);
+      this.#record.continueFrom({ ...tail, revision: last.revision, lastId });
+      this.#record.confirm(this.#mark());
+    });
   }
 
   /** No commit comes for now: applies, and records that everything is durable, so that a start after power loss knows it. */
   rest(): void {
-    this.#attempt(() => {
+    this.#attemptHere(() => {
       this.#apply();
       if (!this.#isConfirmed) this.#record.confirm(this.#mark());
       this.#isConfirmed = true;
@@ -73,7 +104,11 @@ export class JournaledWriter {
 
   /** Before a checkpoint: while it changes the file of the database, a start must not need an older state of it. */
   settle(): void {
-    this.#attempt(() => this.#settle());
+    if (!this.#isSettled) this.#attemptHere(() => this.#settle());
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
   }
 
   /** Applies everything from the beginning to the end of `copy`. */
@@ -89,26 +124,17 @@ export class JournaledWriter {
 
   close(): void {
     try {
-      if (!this.#isBroken) this.settle();
+      if (!this.#isBroken && !this.#isLent) this.settle();
     } finally {
       this.#record.close();
     }
   }
 
-  /** Undefined for batches that go to the database at once. */
-  #bytesInJournal(batches: readonly PackedBatch[]): number | undefined {
-    const chars = batches.reduce((sum, { parts }) => sum + (parts[0]?.text.length ?? 0), 0);
-    if (chars > limits.storeJournalEntryBytesMax) return undefined; // cheaper than to count bytes
-    const bytes = entryBytes(batches);
-    if (bytes === undefined || bytes > limits.storeJournalEntryBytesMax) return undefined;
-    if (batches.some(hasKeyTwice)) return undefined; // the database rejects it before it is durable
-    return this.#record.fits(bytes) ? bytes : undefined;
-  }
-
   #add(batches: readonly PackedBatch[]): void {
+    if (batches.length > 0) this.#isSettled = false;
     for (const batch of batches) {
       this.#pending.push(batch);
-      for (const { revisions } of batch.parts) this.#pendingRows += revisions.length;
+      this.#pendingRows += rowsOf(batch);
     }
   }
 
@@ -124,9 +150,15 @@ export class JournaledWriter {
     this.#flushLog();
     this.#record.begin(this.#mark(), this.#rows.lastId);
     this.#isConfirmed = true;
+    this.#isSettled = true;
   }
 
   #mark = (): Mark => ({ ...this.#rows.totals });
+
+  #attemptHere(work: () => void): void {
+    invariant(!this.#isLent, "another one appends to the journal");
+    this.#attempt(work);
+  }
 
   #attempt(work: () => void): void {
     invariant(!this.#isBroken, "a writer that failed is not used again");
@@ -134,20 +166,4 @@ export class JournaledWriter {
     work();
     this.#isBroken = false;
   }
-}
-
-/** Without objects for the rows: it runs for every small commit. */
-function hasKeyTwice({ parts }: PackedBatch): boolean {
-  const keys = new Set<string>();
-  let rows = 0;
-  for (const { text, lengths } of parts) {
-    let at = 0;
-    for (let index = 0; index < lengths.length; index += 2) {
-      const keyEnd = at + (lengths[index] ?? 0);
-      keys.add(text.substring(at, keyEnd));
-      rows += 1;
-      at = keyEnd + Math.max(0, lengths[index + 1] ?? DELETED); // DELETED is negative
-    }
-  }
-  return keys.size < rows;
 }

@@ -2,6 +2,7 @@ import { limits } from "../../limits.ts";
 import type { Batch, RowWrite, StoredRow } from "../../ports/store.ts";
 import { checkText } from "../keys.ts";
 import type { StoreFailure } from "./failures.ts";
+import type { JournalTail } from "./record/journal-tail.ts";
 
 /**
  * Messages between the store and its thread. Rows travel as one joined string and an array of lengths: copying one long string costs half
@@ -33,22 +34,43 @@ export type ToThread =
   | { readonly kind: "load" }
   | { readonly kind: "more" } // the reader took one chunk: the thread may send one more
   | { readonly kind: "stop-load" }
-  | { readonly kind: "commit"; readonly batch: PackedBatch }
+  | { readonly kind: "apply"; readonly journaled: readonly PackedBatch[] } // rows that are durable in the journal
+  | ({ readonly kind: "commit"; readonly batches: readonly PackedBatch[] } & Lent)
+  | ({ readonly kind: "rest" } & Lent) // no commit comes for now
   | { readonly kind: "backup"; readonly file: string }
-  | { readonly kind: "close" };
+  | ({ readonly kind: "close" } & Partial<Lent>); // without the journal after a failure
+
+/** The journal comes back to the thread, with the batches that it has not received yet; a message with the new tail returns it. */
+export interface Lent {
+  readonly tail: JournalTail;
+  readonly journaled: readonly PackedBatch[];
+}
 
 export type FromThread =
-  | { readonly kind: "opened"; readonly revision: number; readonly lastId: number }
+  | {
+      readonly kind: "opened";
+      readonly revision: number;
+      readonly lastId: number;
+      readonly tail: JournalTail;
+    }
   | { readonly kind: "refused"; readonly failure: StoreFailure } // and the thread ends
   | { readonly kind: "rows"; readonly rows: PackedRows }
   | { readonly kind: "loaded" }
-  | { readonly kind: "committed"; readonly revision: number } // and so is every batch before it
+  | { readonly kind: "committed"; readonly revision: number; readonly tail: JournalTail } // and so is every batch before it
+  | { readonly kind: "rested"; readonly tail: JournalTail }
   | { readonly kind: "failed"; readonly failure: StoreFailure } // and every later call fails too
   | { readonly kind: "backed-up"; readonly failure: StoreFailure | undefined }
   | { readonly kind: "warned"; readonly failure: StoreFailure };
 
 export interface ThreadData {
   readonly directory: string;
+}
+
+/** Rows of a batch. */
+export function rowsOf({ parts }: PackedBatch): number {
+  let rows = 0;
+  for (const { revisions } of parts) rows += revisions.length;
+  return rows;
 }
 
 export function packBatch({ revision, writes, lastId = 0 }: Batch): PackedBatch {

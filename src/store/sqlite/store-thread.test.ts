@@ -6,96 +6,123 @@ import type { Database } from "./database.ts";
 import type { FromThread, PackedBatch, ToThread } from "./messages.ts";
 import { StoreThread } from "./store-thread.ts";
 
-const batch = (revision: number): PackedBatch => ({ revision, lastId: 0, parts: [] });
+const TAIL = { pass: 1, end: 0, revision: 0, lastId: 0 };
 
-/** A thread over a database that runs `during` within each commit; `happened` has its order of events. */
-function startThread(rowsPerCommit: number, during: (revision: number) => void = () => undefined) {
+/** A batch with so many rows. */
+const batch = (revision: number, rows = 1): PackedBatch => ({
+  revision,
+  lastId: 0,
+  parts: [{ text: "", lengths: new Int32Array(2 * rows), revisions: new Float64Array(rows) }],
+});
+
+/** A thread over a database whose log has so many bytes; `happened` has its order of events. */
+function startThread(logBytes = 0) {
   const { port1: near, port2: far } = new MessageChannel();
   const happened: string[] = [];
-  let revision = 0;
   let pending = 0;
-  const apply = (): void => {
-    if (pending > 0) happened.push(`apply ${pending}`);
-    pending = 0;
+  let isSettled = false;
+  let isLent = false;
+  const note = (what: string): void => void happened.push(what);
+  const here = (what: string): void => {
+    if (isLent) note(`${what} without the journal`);
   };
   const database = {
     file: "busbar.db",
     warning: undefined,
-    revision: () => revision,
+    revision: () => 7,
     lastId: () => 0,
+    lend: () => {
+      isLent = true;
+      return TAIL;
+    },
+    takeBack: () => {
+      isLent = false;
+      note("take back");
+    },
+    journaled: (batches: readonly PackedBatch[]) => {
+      for (const { parts } of batches) pending += parts[0]?.revisions.length ?? 0;
+      if (batches.length > 0) isSettled = false;
+    },
     commit: (batches: readonly PackedBatch[]) => {
-      revision = batches.at(-1)?.revision ?? revision;
-      happened.push(`commit ${batches.map((one) => one.revision).join(" and ")}`);
-      pending += rowsPerCommit;
-      during(revision);
+      here("commit");
+      note(`commit ${batches.map((one) => one.revision).join(" and ")}`);
+      isSettled = true;
+      pending = 0;
     },
     pendingRows: () => pending,
-    apply,
-    rest: apply,
-    log: () => ({ bytes: 0, longestBytes: 0 }),
-    close: apply,
+    apply: () => {
+      note(`apply ${pending}`);
+      pending = 0;
+    },
+    rest: () => {
+      here("rest");
+      note("rest");
+    },
+    settle: () => {
+      here("settle");
+      note("settle");
+      isSettled = true;
+    },
+    isSettled: () => isSettled,
+    log: () => ({ bytes: logBytes, longestBytes: logBytes }),
+    checkpoint: () => note(isSettled ? "checkpoint" : "checkpoint of an unsettled database"),
+    close: () => note(isLent ? "close without the journal" : "close"),
   } satisfies Partial<Database> as unknown as Database;
-  far.postMessage = (message: FromThread) => {
-    if (message.kind === "committed") happened.push(`answer ${message.revision}`);
-  };
+  far.postMessage = (message: FromThread) => note(message.kind);
   new StoreThread(far, database).start();
-  const send = (message: ToThread): void => near.postMessage(message, []);
+  const send = (...messages: ToThread[]): void => {
+    for (const message of messages) near.postMessage(message, []);
+  };
   const until = (what: string) =>
     eventually(() => (happened.includes(what) ? true : undefined), { what: () => what });
-  const close = async (): Promise<void> => {
+  const close = async (lent?: { journaled: readonly PackedBatch[] }): Promise<void> => {
     const closed = new Promise((resolve) => near.once("close", resolve));
-    send({ kind: "close" });
+    send({ kind: "close", ...(lent === undefined ? {} : { ...lent, tail: TAIL }) });
     await closed;
   };
   return { send, happened, until, close };
 }
 
-test("the answer to a commit does not wait for the next commit, which takes all batches that came meanwhile", async () => {
-  const { send, happened, until, close } = startThread(1, (revision) => {
-    if (revision > 1) return;
-    send({ kind: "commit", batch: batch(2) });
-    send({ kind: "commit", batch: batch(3) });
-  });
-  send({ kind: "commit", batch: batch(1) });
-  await until("answer 3");
+test("rows of all waiting messages are applied together", async () => {
+  const { send, happened, until, close } = startThread();
+  const apply = (revision: number): ToThread => ({ kind: "apply", journaled: [batch(revision)] });
+  send(apply(1), apply(2), apply(3));
+  await until("apply 3");
   await close();
-  expect(happened).toEqual(["commit 1", "answer 1", "commit 2 and 3", "answer 3", "apply 2"]);
+  expect(happened).toEqual(["opened", "apply 3", "close without the journal"]);
 });
 
-test("a closing store commits the batches that wait behind the last commit", async () => {
-  const { send, happened, until, close } = startThread(1, (revision) => {
-    if (revision === 1) send({ kind: "commit", batch: batch(2) });
-  });
-  send({ kind: "commit", batch: batch(1) });
-  await close();
-  await until("apply 2");
-  expect(happened).toEqual(["commit 1", "answer 1", "commit 2", "answer 2", "apply 2"]);
-});
-
-test("rows are applied after the answer: many at once, in a pause, and a bounded number while batches wait", async () => {
-  const last = 10;
+test("many rows are applied before all messages are read", async () => {
   const half = limits.storeApplyRowsMax / 2;
-  const { send, happened, until, close } = startThread(half, (revision) => {
-    if (revision < last) send({ kind: "commit", batch: batch(revision + 1) });
-  });
-  send({ kind: "commit", batch: batch(1) });
-  await until(`answer ${last}`);
-  expect(happened.filter((what) => what.startsWith("apply"))).toEqual(
-    Array.from({ length: last / 2 }, () => `apply ${2 * half}`),
-  );
-  expect(happened.slice(0, 5)).toEqual([
-    "commit 1",
-    "answer 1",
-    "commit 2",
-    "answer 2",
-    `apply ${2 * half}`,
-  ]);
+  const { send, happened, until, close } = startThread();
+  const apply: ToThread = { kind: "apply", journaled: [batch(1, half)] };
+  send(apply, apply, apply);
+  await until(`apply ${half}`);
+  expect(happened).toEqual(["opened", `apply ${2 * half}`, `apply ${half}`]);
   await close();
 });
 
-test("an idle thread applies the last rows", async () => {
-  const { send, until, close } = startThread(1);
-  send({ kind: "commit", batch: batch(1) });
-  await until("apply 1");
+test("a commit has the journal, returns it with the answer, and a long log is moved after that", async () => {
+  const { send, happened, until, close } = startThread(limits.storeWalBytesMax);
+  const journaled = [batch(1)];
+  send({ kind: "commit", batches: [batch(2), batch(3)], journaled, tail: TAIL });
+  await until("checkpoint");
+  expect(happened).toEqual(["opened", "take back", "commit 2 and 3", "committed", "checkpoint"]);
   await close();
+});
+
+test("a rest confirms, settles a long log, returns the journal, and then moves the log", async () => {
+  const { send, happened, until, close } = startThread(limits.storeWalIdleBytes);
+  send({ kind: "rest", journaled: [], tail: TAIL });
+  await until("checkpoint");
+  expect(happened).toEqual(["opened", "take back", "rest", "settle", "rested", "checkpoint"]);
+  await close();
+});
+
+test("a rest with a short log only confirms", async () => {
+  const { send, happened, until, close } = startThread();
+  send({ kind: "rest", journaled: [], tail: TAIL });
+  await until("rested");
+  await close({ journaled: [] });
+  expect(happened).toEqual(["opened", "take back", "rest", "rested", "take back", "close"]);
 });

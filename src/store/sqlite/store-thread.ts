@@ -5,29 +5,32 @@ import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Database } from "./database.ts";
 import { readError, toFailure, writeError } from "./failures.ts";
-import type { FromThread, PackedBatch, PackedRows, ToThread } from "./messages.ts";
+import {
+  type FromThread,
+  type Lent,
+  type PackedBatch,
+  type PackedRows,
+  rowsOf,
+  type ToThread,
+} from "./messages.ts";
 
 /**
- * Serves one database over one port, in the order of the messages. Commits waiting batches together. Reports the first failure and then
- * accepts only `close`, because the state on disk is no longer known.
+ * Serves one database over one port, in the order of the messages. The main thread appends to the journal, except while it waits for the answer to
+ * `commit` or `rest`. Reports the first failure and then accepts only `close`, because the state on disk is no longer known.
  */
 export class StoreThread {
   readonly #port: MessagePort;
   readonly #database: Database;
-  readonly #idle: NodeJS.Timeout;
   readonly #resting: NodeJS.Timeout;
   #heapAtRest = 0;
   #isBroken = false;
   #copied: Promise<void> = Promise.resolve();
-  #group: PackedBatch[] = [];
-  #groupRows = 0;
   #rows: Generator<PackedRows> | undefined;
   #chunksAllowed = 0;
 
   constructor(port: MessagePort, database: Database) {
     this.#port = port;
     this.#database = database;
-    this.#idle = setTimeout(() => this.#rest(), limits.storeIdleMs);
     this.#resting = setTimeout(() => this.#giveBack(), limits.storeRestMs);
   }
 
@@ -39,38 +42,21 @@ export class StoreThread {
       kind: "opened",
       revision: this.#database.revision(),
       lastId: this.#database.lastId(),
+      tail: this.#database.lend(),
     });
   }
 
+  /** Takes all waiting messages, not only the one that woke the thread: rows of several are applied together. */
   #receive(first: ToThread): void {
     this.#handle(first);
-    this.#work();
-  }
-
-  /** Commits first, and applies rows in pauses. Between two commits the thread looks after timers and copies. */
-  #work(): void {
-    this.#takeWaiting();
-    this.#commitGroup();
-    this.#takeWaiting(); // came during the commit
-    const isBusy = this.#group.length > 0;
-    if (isBusy) setImmediate(() => this.#work());
-    this.#applyRows(isBusy ? limits.storeApplyRowsMax : limits.storeApplyRows);
-    if (this.#isBroken) return; // it would restart a timer that was cleared
-    this.#idle.refresh();
-    this.#resting.refresh();
-  }
-
-  /** Takes all waiting messages, not only the one that woke the thread: this forms the groups. */
-  #takeWaiting(): void {
     let next: { message: ToThread } | undefined;
     while ((next = receiveMessageOnPort(this.#port)) !== undefined) this.#handle(next.message);
+    this.#apply(1);
+    if (!this.#isBroken) this.#resting.refresh(); // it would restart a timer that was cleared
   }
 
   #handle(message: ToThread): void {
-    if (message.kind !== "commit") this.#commitGroup();
     switch (message.kind) {
-      case "commit":
-        return this.#add(message.batch);
       case "load":
         this.#rows = this.#database.readRows();
         this.#chunksAllowed = limits.storeChunksInFlightMax;
@@ -81,59 +67,65 @@ export class StoreThread {
       case "stop-load":
         this.#rows = undefined;
         return;
+      case "apply":
+        this.#database.journaled(message.journaled);
+        return this.#apply(limits.storeApplyRowsMax);
+      case "commit":
+        return this.#commit(message.batches, message);
+      case "rest":
+        return this.#rest(message);
       case "backup":
         this.#copied = this.#backUp(message.file);
         return;
       case "close":
-        void this.#copied.then(() => this.#close()); // it never fails
+        void this.#copied.then(() => this.#close(message)); // it never fails
         return;
       default:
         unreachable(message);
     }
   }
 
-  #add(batch: PackedBatch): void {
-    this.#group.push(batch);
-    for (const { lengths } of batch.parts) this.#groupRows += lengths.length / 2;
-    if (this.#groupRows >= limits.storeGroupRowsMax) this.#commitGroup();
-  }
-
-  #commitGroup(): void {
-    if (this.#group.length === 0) return;
-    const [batches, rows] = [this.#group, this.#groupRows];
-    this.#group = [];
-    this.#groupRows = 0;
-    this.#attempt(writeError, () => {
-      this.#database.commit(batches);
-      this.#send({ kind: "committed", revision: this.#database.revision() });
-      // Reading the length of the log takes as long as writing some rows: later, and only when it grew.
-      if (this.#database.pendingRows() === 0) this.#moveLog(rows);
-    });
-  }
-
   /** Writes rows of the journal to the database, many at once: most of the work is that of a transaction. */
-  #applyRows(limit: number): void {
+  #apply(rowsMin: number): void {
     this.#attempt(writeError, () => {
-      const rows = this.#database.pendingRows();
-      if (rows < limit) return;
-      this.#database.apply();
-      this.#moveLog(0);
+      if (this.#database.pendingRows() >= rowsMin) this.#database.apply();
     });
   }
 
-  /** No message came for a while. */
-  #rest(): void {
+  #commit(batches: readonly PackedBatch[], lent: Lent): void {
     this.#attempt(writeError, () => {
-      this.#database.rest();
-      if (this.#database.log().bytes >= limits.storeWalIdleBytes) this.#database.checkpoint();
+      this.#takeBack(lent);
+      this.#database.commit(batches);
+      const revision = this.#database.revision();
+      this.#send({ kind: "committed", revision, tail: this.#database.lend() });
+      this.#moveLog(batches.reduce((rows, batch) => rows + rowsOf(batch), 0));
     });
+  }
+
+  /** No commit came for a while. */
+  #rest(lent: Lent): void {
+    this.#attempt(writeError, () => {
+      this.#takeBack(lent);
+      this.#database.rest();
+      const isLong = this.#database.log().bytes >= limits.storeWalIdleBytes;
+      if (isLong) this.#database.settle();
+      this.#send({ kind: "rested", tail: this.#database.lend() });
+      if (isLong) this.#database.checkpoint();
+    });
+  }
+
+  #takeBack({ journaled, tail }: Lent): void {
+    this.#database.journaled(journaled);
+    this.#database.takeBack(tail);
   }
 
   /**
    * Moves the log into the database before it grows too long. Commits of few rows move it before its file grows: flushing a longer file
-   * takes the disk twice as long as flushing pages written over.
+   * takes the disk twice as long as flushing pages written over. Only of a settled database: others need the journal, which is lent, and
+   * a full journal settles it.
    */
   #moveLog(rows: number): void {
+    if (!this.#database.isSettled()) return;
     const { storeFewRowsMax, storeWalIdleBytes, storeWalBytesMax } = limits;
     const { bytes, longestBytes } = this.#database.log();
     const soon = Math.min(Math.max(storeWalIdleBytes, longestBytes), storeWalBytesMax);
@@ -175,9 +167,11 @@ export class StoreThread {
     }
   }
 
-  #close(): void {
-    clearTimeout(this.#idle);
+  #close({ journaled, tail }: Partial<Lent>): void {
     clearTimeout(this.#resting);
+    this.#attempt(writeError, () => {
+      if (journaled !== undefined && tail !== undefined) this.#takeBack({ journaled, tail });
+    });
     this.#isBroken = true; // no further message is allowed
     try {
       this.#database.close();

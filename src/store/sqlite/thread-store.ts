@@ -8,15 +8,19 @@ import type { Logger } from "../../ports/logger.ts";
 import type { Batch, Store, StoredRow } from "../../ports/store.ts";
 import { StoreGate } from "../store-gate.ts";
 import { backupFile } from "./data-directory.ts";
-import { fromFailure } from "./failures.ts";
+import { CommitLine } from "./commit-line.ts";
+import { fromFailure, writeError } from "./failures.ts";
 import { packBatch, unpackRows, type FromThread, type ToThread } from "./messages.ts";
+import { JournalAppender } from "./record/journal-appender.ts";
+import type { JournalTail } from "./record/journal-tail.ts";
+import { recordFile } from "./record/record-file.ts";
 import { RowStream } from "./row-stream.ts";
 
 export interface ThreadStoreOptions {
   readonly name: string;
   readonly worker: Worker; // owned by the store: it ends with `close`, or when opening fails
   readonly logger: Logger;
-  readonly directory?: string; // directory for the copies that backups are sent from
+  readonly directory: string; // of the data: the journal is there, and copies that backups are sent from
 }
 
 /** Resolves when the thread has opened its data; rejects with the reason when the thread refuses to. */
@@ -32,7 +36,7 @@ interface Waiting {
   readonly reject: (error: AppError) => void;
 }
 
-/** The main thread's side of the store: sends orders, receives replies, settles batches in the order of sending. */
+/** The main thread's side of the store: commits batches, sends orders to its thread, settles batches in the order of the calls. */
 class ThreadStore implements Store {
   readonly name: string;
   readonly #worker: Worker;
@@ -41,6 +45,7 @@ class ThreadStore implements Store {
   readonly #exited = Promise.withResolvers<void>();
   readonly #waiting: Waiting[] = []; // bounded by the gate
   #gate = new StoreGate(0);
+  #line: CommitLine | undefined; // once the data is open
   #lastId = 0;
   #stream: RowStream | undefined;
   #isClosing = false;
@@ -48,7 +53,7 @@ class ThreadStore implements Store {
   #backups = 0;
   #copying: PromiseWithResolvers<void> | undefined;
 
-  constructor({ name, worker, logger, directory = "." }: ThreadStoreOptions) {
+  constructor({ name, worker, logger, directory }: ThreadStoreOptions) {
     this.#directory = directory;
     this.name = name;
     this.#worker = worker;
@@ -83,8 +88,8 @@ class ThreadStore implements Store {
       const packed = packBatch(batch);
       this.#gate.admit(batch);
       this.#lastId = Math.max(this.#lastId, packed.lastId);
-      this.#send({ kind: "commit", batch: packed });
       this.#waiting.push({ revision: batch.revision, resolve, reject });
+      this.#line?.add(packed);
     });
   }
 
@@ -97,7 +102,7 @@ class ThreadStore implements Store {
       if (this.#gate.failure !== undefined) throw this.#gate.failure;
       // The main thread creates the file, so that no other user can read it.
       await writeFile(file, "", { mode: 0o600 });
-      this.#send({ kind: "backup", file });
+      this.#line?.copy(file);
       await copying.promise;
       const highWaterMark = limits.backupChunkBytes;
       for await (const chunk of createReadStream(file, { highWaterMark })) yield chunk as Buffer;
@@ -109,7 +114,7 @@ class ThreadStore implements Store {
 
   close(): Promise<void> {
     this.#gate.shut();
-    if (!this.#isClosing) this.#send({ kind: "close" });
+    if (!this.#isClosing) this.#line?.close();
     this.#isClosing = true;
     return this.#exited.promise;
   }
@@ -131,9 +136,7 @@ class ThreadStore implements Store {
   #receive(message: FromThread): void {
     switch (message.kind) {
       case "opened":
-        this.#gate = new StoreGate(message.revision);
-        this.#lastId = message.lastId;
-        return this.#opening.resolve();
+        return this.#open(message);
       case "refused":
         this.#gate.fail(fromFailure(message.failure)); // called when the thread has ended
         return;
@@ -142,10 +145,14 @@ class ThreadStore implements Store {
       case "loaded":
         return this.#stream?.end();
       case "committed":
-        return this.#settle(message.revision);
+        this.#settle(message.revision);
+        return this.#line?.returned(message.tail);
+      case "rested":
+        return this.#line?.returned(message.tail);
       case "failed":
         return this.#fail(fromFailure(message.failure));
       case "backed-up":
+        this.#line?.copied();
         if (message.failure === undefined) return this.#copying?.resolve();
         return this.#copying?.reject(fromFailure(message.failure));
       case "warned":
@@ -153,6 +160,26 @@ class ThreadStore implements Store {
       default:
         unreachable(message);
     }
+  }
+
+  #open({ revision, lastId, tail }: FromThread & { readonly kind: "opened" }): void {
+    this.#gate = new StoreGate(revision);
+    this.#lastId = lastId;
+    try {
+      this.#line = this.#createLine(tail);
+      this.#opening.resolve();
+    } catch (cause) {
+      this.#gate.fail(writeError(cause, recordFile(this.#directory)));
+      this.#send({ kind: "close" }); // `opened` fails when the thread has ended
+    }
+  }
+
+  #createLine(tail: JournalTail): CommitLine {
+    return new CommitLine(new JournalAppender(this.#directory, tail), {
+      send: (message) => this.#send(message),
+      committed: (revision) => this.#settle(revision),
+      failed: (cause) => this.#fail(writeError(cause, recordFile(this.#directory))),
+    });
   }
 
   #settle(revision: number): void {
@@ -165,7 +192,11 @@ class ThreadStore implements Store {
 
   #fail(error: AppError): void {
     const failure = this.#gate.fail(error);
-    for (const { reject } of this.#waiting.splice(0)) reject(failure);
+    const rejectAll = (): void => {
+      for (const { reject } of this.#waiting.splice(0)) reject(failure);
+    };
+    if (this.#line === undefined) rejectAll();
+    else this.#line.fail(rejectAll);
     this.#stream?.fail(failure);
     this.#copying?.reject(failure);
   }

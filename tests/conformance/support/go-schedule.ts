@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { stateName } from "../../../src/client/state.ts";
 import { type Outcome, type Running, Site } from "../../support/busbar.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
+import { lastingAddress } from "../../support/lasting-address.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const sources = fileURLToPath(new URL("../goschedule", import.meta.url));
@@ -46,7 +47,7 @@ export class GoScheduleSite extends Site {
   /** Starts it, or restarts it at the same addresses. */
   async startGoSchedule(...flags: string[]): Promise<void> {
     this.#programs = await goSchedulePrograms();
-    const at = this.goSchedule === "" ? "127.0.0.1:0" : this.goSchedule;
+    const at = this.goSchedule || (await lastingAddress());
     this.#server = await this.startServer("--go-schedule", at, ...flags);
     this.goSchedule = await this.#server.prints(/go-schedule:\s+(\S+:\d+)/i);
   }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Outcome, type Running, Site } from "../../support/busbar.ts";
+import { lastingAddress } from "../../support/lasting-address.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const run = promisify(execFile);
@@ -35,7 +36,7 @@ export class NexusSite extends Site {
 
   /** Starts it, or restarts it at the same addresses. */
   async startNexus(...flags: string[]): Promise<void> {
-    const at = this.nexus === "" ? "127.0.0.1:0" : this.nexus;
+    const at = this.nexus || (await lastingAddress());
     this.#server = await this.startServer("--nexus", at, ...flags);
     this.nexus = await this.#server.prints(/Nexus:\s+http:\/\/(\S+:\d+)/);
   }

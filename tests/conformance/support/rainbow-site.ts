@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Running, Site } from "../../support/busbar.ts";
+import { lastingAddress } from "../../support/lasting-address.ts";
 
 /** A Busbar with a port for rainbow's clients, and their files. */
 export class RainbowSite extends Site {
@@ -10,7 +11,7 @@ export class RainbowSite extends Site {
 
   /** Starts it, or restarts it at the same address. */
   async startRainbow(...flags: string[]): Promise<void> {
-    const at = this.rainbow === "" ? "127.0.0.1:0" : this.rainbow;
+    const at = this.rainbow || (await lastingAddress());
     this.#running = await this.startServer("--rainbow", at, ...flags);
     this.rainbow = await this.#running.prints(/Rainbow:\s+(\S+:\d+)/);
   }

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { State } from "../../../src/gen/busbar/v1/busbar_pb.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import { type Running, Site } from "../../support/busbar.ts";
+import { lastingAddress } from "../../support/lasting-address.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const sources = fileURLToPath(new URL("../rik", import.meta.url));
@@ -128,16 +129,18 @@ export class RikSite extends Site {
   async startRik(...flags: string[]): Promise<void> {
     this.#programs = await rikPrograms();
     this.#flags = flags;
-    const at = (address: string): string => (address === "" ? "127.0.0.1:0" : address);
-    this.#server = await this.startServer(
+    this.workers ||= await lastingAddress();
+    this.controllers ||= await lastingAddress();
+    this.rest ||= await lastingAddress();
+    const at = [
       "--rik",
-      at(this.workers),
+      this.workers,
       "--rik-controller",
-      at(this.controllers),
+      this.controllers,
       "--rik-rest",
-      at(this.rest),
-      ...flags,
-    );
+      this.rest,
+    ];
+    this.#server = await this.startServer(...at, ...flags);
     this.workers = await this.#server.prints(/rik workers:\s+(\S+:\d+)/);
     this.controllers = await this.#server.prints(/rik controllers:\s+(\S+:\d+)/);
     this.rest = await this.#server.prints(/rik REST:\s+http:\/\/(\S+:\d+)/);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
-import type { StoredRow } from "../../../src/ports/store.ts";
+import type { Batch, StoredRow } from "../../../src/ports/store.ts";
 import type { Database } from "../../../src/store/sqlite/database.ts";
 import { unpackRows } from "../../../src/store/sqlite/messages.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
@@ -17,7 +17,14 @@ import {
 import { SLOT_BYTES } from "../../../src/store/sqlite/record/record-slot.ts";
 import { recoverData } from "../../../src/store/sqlite/recovery/recover.ts";
 import { checkBackup, restoreBackup } from "../../../src/store/sqlite/recovery/restore.ts";
-import { commit, leaveBehind, tooLong, withDirectory, withSqlite } from "./sqlite-support.ts";
+import {
+  appendAll,
+  commit,
+  leaveBehind,
+  tooLong,
+  withDirectory,
+  withSqlite,
+} from "./sqlite-support.ts";
 import { del, put } from "./store-data.ts";
 
 const group = (name: string): string => JSON.stringify({ id: name, weight: 1 });
@@ -25,11 +32,13 @@ const nameOf = (revision: number): string => `g${String(revision).padStart(4, "0
 
 /** One small commit for each revision; a few rows are deleted again. */
 function commitSmall(database: Database, from: number, to: number): void {
-  for (let revision = from; revision <= to; revision += 1) {
-    const name = nameOf(revision);
-    const writes = [put(`group/${name}`, group(name)), del(`group/${nameOf(revision - 50)}`)];
-    commit(database, { revision, writes, lastId: revision });
-  }
+  for (let revision = from; revision <= to; revision += 1) commit(database, aCommit(revision));
+}
+
+function aCommit(revision: number): Batch {
+  const name = nameOf(revision);
+  const writes = [put(`group/${name}`, group(name)), del(`group/${nameOf(revision - 50)}`)];
+  return { revision, writes, lastId: revision };
 }
 
 function rowsAfter(revision: number): StoredRow[] {
@@ -209,6 +218,42 @@ describe("sqlite store: a damaged journal", () => {
       });
       flipEntry(`${data}-2`, 2);
       expect(read(`${data}-2`).rows).toEqual(rowsAfter(8));
+    }));
+
+  test("one that the main thread appended: entries behind it show that it existed, and no slot names them", () =>
+    withDirectory(async (data) => {
+      const batches = Array.from({ length: 4 }, (_, index) => aCommit(index + 1));
+      const append = (database: Database, directory: string) =>
+        appendAll(directory, database, batches);
+      await leaveBehind(data, append);
+      const record = readRecord(data);
+      if (record.kind !== "read") throw new Error(record.kind);
+      expect(record.state.intended).toBe(0);
+      expect(record.entries.length).toBe(4);
+      flipEntry(data, 1);
+      expect(() => read(data)).toThrow(
+        "lack revisions 2 to 4, the last of which was acknowledged at",
+      );
+      const { lostRevisions, goesOnAfter } = recoverData({ directory: data, acceptsLoss: false });
+      expect({ lostRevisions, goesOnAfter }).toEqual({
+        lostRevisions: { from: 2, to: 4 },
+        goesOnAfter: { revision: 5, lastId: 4 },
+      });
+      flipEntry(data, 1);
+      expect(read(data)).toMatchObject({ rows: rowsAfter(4), revision: 4, lastId: 4 });
+    }));
+
+  test("a log is healed, with a warning, while the main thread appends", () =>
+    withDirectory(async (data) => {
+      const batches = Array.from({ length: 4 }, (_, index) => aCommit(index + 1));
+      await leaveBehind(data, async (database, directory) => {
+        await appendAll(directory, database, batches);
+        database.apply();
+      });
+      rmSync(log(data));
+      const { rows, revision, warning } = read(data);
+      expect({ rows, revision }).toEqual({ rows: rowsAfter(4), revision: 4 });
+      expect(warning).toContain("was damaged and lacked revisions 1 to 4;");
     }));
 
   test("recover continues with its intact entries, and names the lost revisions", () =>

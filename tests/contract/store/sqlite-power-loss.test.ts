@@ -4,15 +4,16 @@ import { expect, test } from "vitest";
 import { SeededNumbers } from "../../../src/lib/seeded-numbers.ts";
 import type { Batch, StoredRow } from "../../../src/ports/store.ts";
 import type { Database } from "../../../src/store/sqlite/database.ts";
-import { unpackRows } from "../../../src/store/sqlite/messages.ts";
+import { packBatch, unpackRows } from "../../../src/store/sqlite/messages.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { JournalAppender } from "../../../src/store/sqlite/record/journal-appender.ts";
 import { lastIssued, readRecord } from "../../../src/store/sqlite/record/record-file.ts";
 import { commit, tooLong, withDirectory } from "./sqlite-support.ts";
 import { put } from "./store-data.ts";
 import { type Image, TrackedFiles } from "./tracked-files.ts";
 
-/** Something that the store's thread does. */
-type Step = "small" | "large" | "apply" | "rest" | "checkpoint" | "kill";
+/** Something that the store does; "append": a small commit by another thread, to which the journal is lent. */
+type Step = "append" | "small" | "large" | "apply" | "rest" | "checkpoint" | "kill";
 
 /** The rows after each revision, and how far the store has come. */
 class Expected {
@@ -59,6 +60,44 @@ function checkImage(data: string, image: Image, expected: Expected): void {
   }
 }
 
+/** A database, whose journal is lent whenever a step is "append" or "apply". */
+class Opened {
+  readonly database: Database;
+  readonly #directory: string;
+  #journal: JournalAppender | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.database = openDatabase(directory);
+  }
+
+  take(step: Exclude<Step, "kill">, expected: Expected): void {
+    if (step === "append") return this.#append(expected);
+    if (step === "apply") return this.database.apply();
+    this.takeBack();
+    if (step === "rest" || step === "checkpoint") return this.database[step]();
+    const batch = expected.next(step === "large");
+    commit(this.database, batch);
+    expected.acknowledged = batch.revision;
+  }
+
+  takeBack(): void {
+    if (this.#journal !== undefined) this.database.takeBack(this.#journal.tail);
+    this.#journal?.close();
+    this.#journal = undefined;
+  }
+
+  #append(expected: Expected): void {
+    this.#journal ??= new JournalAppender(this.#directory, this.database.lend());
+    const batch = packBatch(expected.next(false));
+    const bytes = this.#journal.bytesFor([batch]);
+    if (bytes === undefined) throw new Error("the journal is full");
+    this.#journal.append([batch], bytes, (error) => expect(error).toBeUndefined());
+    expected.acknowledged = batch.revision;
+    this.database.journaled([batch]);
+  }
+}
+
 /** Takes the steps, and stops the machine at every write: `pick` chooses some of the possible images. */
 function losePower(
   data: string,
@@ -74,25 +113,24 @@ function losePower(
     }
   });
   files.on();
-  const open: Database[] = [];
+  const all: Opened[] = [];
   try {
-    let database = openDatabase(`${data}-0`);
-    open.push(database);
+    let opened = new Opened(`${data}-0`);
+    all.push(opened);
     for (const step of steps) {
       if (step === "kill") {
-        files.moveTo(`${data}-${open.length}`);
-        database = openDatabase(`${data}-${open.length}`);
-        open.push(database);
-      } else if (step === "small" || step === "large") {
-        const batch = expected.next(step === "large");
-        commit(database, batch);
-        expected.acknowledged = batch.revision;
-      } else database[step]();
+        files.moveTo(`${data}-${all.length}`);
+        opened = new Opened(`${data}-${all.length}`);
+        all.push(opened);
+      } else opened.take(step, expected);
       files.look();
     }
   } finally {
     files.off();
-    for (const each of open) each.close();
+    for (const each of all) {
+      each.takeBack();
+      each.database.close();
+    }
   }
   return count;
 }
@@ -107,10 +145,24 @@ test("power loss at any write, with any of the unflushed ones lost: nothing ackn
     return Promise.resolve();
   }));
 
-const SEEDS = 6;
+test("the same while another thread appends to the journal", () =>
+  withDirectory((data) => {
+    const steps: Step[] = ["append", "append", "apply", "append", "rest", "append", "append"];
+    const more: Step[] = ["apply", "append", "kill", "append", "apply", "append", "apply"];
+    const slots: Step[] = ["append", "apply", "append", "apply", "append", "apply", "append"];
+    const end: Step[] = ["apply", "append", "large", "append", "checkpoint", "append", "kill"];
+    const all: Step[] = [...steps, ...more, ...slots, ...end, "append", "small", "append"];
+    const count = losePower(data, all, (images) => images);
+    expect(count).toBeGreaterThan(300);
+    return Promise.resolve();
+  }));
+
+const SEEDS = 10;
 const STEPS = 40;
 const KINDS: readonly Step[] = [
-  "small",
+  "append",
+  "append",
+  "append",
   "small",
   "small",
   "apply",

@@ -10,6 +10,7 @@ import { limits } from "../../../src/limits.ts";
 import type { Batch, Store } from "../../../src/ports/store.ts";
 import type { Database } from "../../../src/store/sqlite/database.ts";
 import { packBatch } from "../../../src/store/sqlite/messages.ts";
+import { JournalAppender } from "../../../src/store/sqlite/record/journal-appender.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { createSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { StoreData } from "./store-data.ts";
@@ -56,16 +57,37 @@ export async function withSqlite<T>(
  * Works on a database without a thread, and leaves a copy of its files at `data` as kill -9 would: what was written is there, whether flushed
  * or not.
  */
-export async function leaveBehind(data: string, work: (database: Database) => void): Promise<void> {
+export async function leaveBehind(
+  data: string,
+  work: (database: Database, directory: string) => void | Promise<void>,
+): Promise<void> {
   const live = `${data}-live`;
   const database = openDatabase(live);
   try {
-    work(database);
+    await work(database, live);
     await cp(live, data, { recursive: true });
   } finally {
     database.close();
     await rm(live, { recursive: true });
   }
+}
+
+/** Small commits as the main thread makes them, while the store's thread does other work. The journal is lent afterwards. */
+export async function appendAll(
+  directory: string,
+  database: Database,
+  batches: readonly Batch[],
+): Promise<void> {
+  const journal = new JournalAppender(directory, database.lend());
+  for (const batch of batches.map(packBatch)) {
+    const bytes = journal.bytesFor([batch]);
+    if (bytes === undefined) throw new Error("the journal is full");
+    await new Promise<void>((resolve, reject) => {
+      journal.append([batch], bytes, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+    database.journaled([batch]);
+  }
+  journal.close();
 }
 
 export const commit = (database: Database, batch: Batch): void =>

@@ -1,17 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
 import type { PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
+import { recordFile } from "../../../src/store/sqlite/record/record-file.ts";
 import { StoreThread } from "../../../src/store/sqlite/store-thread.ts";
 import { openThreadStore } from "../../../src/store/sqlite/thread-store.ts";
 import { createSqliteData, openSqlite, withDirectory, withSqlite } from "./sqlite-support.ts";
 import { describeStoreContract } from "./store-contract.ts";
 import { del, loadAll, put } from "./store-data.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
+
+const TAIL = { pass: 1, end: 0, revision: 0, lastId: 0 };
 
 describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
 
@@ -116,20 +120,37 @@ describe("sqlite store: its files", () => {
 });
 
 describe("sqlite store: its thread", () => {
-  const openOver = (script: string) =>
+  let directory = "";
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "busbar-thread-"));
+    writeFileSync(recordFile(directory), "");
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+  const openOver = (script: string, data = directory) =>
     openThreadStore({
       name: "test",
       worker: new Worker(script, { eval: true }),
       logger: silentLogger,
+      directory: data,
     });
+  // Its journal is full: the thread commits everything.
   const opens = `const { parentPort } = require("node:worker_threads");
-    parentPort.postMessage({ kind: "opened", revision: 1 });`;
+    const tail = { pass: 1, end: ${limits.storeJournalBytes}, revision: 1, lastId: 0 };
+    parentPort.postMessage({ kind: "opened", revision: 1, lastId: 0, tail });`;
 
   test("a thread that ends before it opened its data fails the opening", async () => {
     await expect(openOver("process.exit(3)")).rejects.toMatchObject({ code: "unavailable" });
     await expect(openOver("throw new Error('boom')")).rejects.toMatchObject({
       code: "unavailable",
       cause: { message: "boom" },
+    });
+  });
+
+  test("a journal that cannot be opened fails the opening, and ends the thread", async () => {
+    const script = `${opens} parentPort.once("message", () => parentPort.close());`;
+    await expect(openOver(script, join(directory, "missing"))).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("busbar.record"),
     });
   });
 
@@ -187,7 +208,8 @@ describe("sqlite store: its thread", () => {
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
     const backup = (): Promise<void> => Promise.resolve();
-    const writes = { commit: done, apply: done, rest: done, backup };
+    const writes = { commit: done, apply: done, rest: done, settle: done, backup };
+    const journal = { lend: () => TAIL, takeBack: done, journaled: done, isSettled: () => false };
     const numbers = {
       revision: () => 0,
       lastId: () => 0,
@@ -199,6 +221,7 @@ describe("sqlite store: its thread", () => {
       warning: undefined,
       ...numbers,
       ...writes,
+      ...journal,
       checkpoint: done,
       shrink: done,
     };
@@ -218,7 +241,8 @@ describe("sqlite store: its thread", () => {
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
     const backup = (): Promise<void> => Promise.resolve();
-    const writes = { commit: done, apply: done, rest: done, backup };
+    const writes = { commit: done, apply: done, rest: done, settle: done, backup };
+    const journal = { lend: () => TAIL, takeBack: done, journaled: done, isSettled: () => false };
     const numbers = {
       revision: () => 0,
       lastId: () => 0,
@@ -231,6 +255,7 @@ describe("sqlite store: its thread", () => {
       ...numbers,
       readRows: function* () {},
       ...writes,
+      ...journal,
       checkpoint: done,
       shrink: () => void shrinks++,
       close: done,

@@ -30,6 +30,7 @@ export type Image = Readonly<Record<string, Buffer | undefined>>;
 export class TrackedFiles {
   readonly #real = { ...fs };
   readonly #names = new Map<number, string>(); // of descriptors
+  readonly #through = new Set<number>(); // descriptors whose writes are flushed
   readonly #onEvent: (images: Iterable<Image>) => void;
   readonly #record = empty();
   readonly #log = empty();
@@ -55,13 +56,17 @@ export class TrackedFiles {
   on(): void {
     const real = this.#real;
     const hooks = {
-      openSync: (path: string, ...rest: [string]) => {
+      openSync: (path: string, ...rest: [string | number]) => {
         const file = real.openSync(path, ...rest);
         if (dirname(path) === this.#directory) this.#names.set(file, basename(path));
+        const [flags] = rest;
+        if (typeof flags === "number" && (flags & fs.constants.O_DSYNC) !== 0)
+          this.#through.add(file);
         return file;
       },
       closeSync: (file: number) => {
         this.#names.delete(file);
+        this.#through.delete(file);
         real.closeSync(file);
       },
       readFileSync: (path: string, ...rest: ["latin1"]) =>
@@ -70,6 +75,19 @@ export class TrackedFiles {
         const written = real.writeSync(file, bytes, from, length, at);
         if (this.#names.get(file) === RECORD) this.#wrote(at, bytes);
         return written;
+      },
+      write: (
+        file: number,
+        bytes: Buffer,
+        from: number,
+        length: number,
+        at: number,
+        done: (error: Error | null, written: number) => void,
+      ) => {
+        const written = real.writeSync(file, bytes, from, length, at);
+        this.#wrote(at, bytes.subarray(from, from + length));
+        if (this.#through.has(file)) this.#flushLast();
+        done(null, written);
       },
       fdatasyncSync: (file: number) => this.#flush(file, real.fdatasyncSync),
       fsyncSync: (file: number) => this.#flush(file, real.fsyncSync),
@@ -83,9 +101,9 @@ export class TrackedFiles {
   }
 
   off(): void {
-    const { openSync, closeSync, readFileSync, writeSync } = this.#real;
+    const { openSync, closeSync, readFileSync, writeSync, write } = this.#real;
     const { fdatasyncSync, fsyncSync, renameSync } = this.#real;
-    Object.assign(fs, { openSync, closeSync, readFileSync, writeSync });
+    Object.assign(fs, { openSync, closeSync, readFileSync, writeSync, write });
     Object.assign(fs, { fdatasyncSync, fsyncSync, renameSync });
     syncBuiltinESMExports();
   }
@@ -128,6 +146,14 @@ export class TrackedFiles {
     this.look();
     this.#record.unflushed.push({ at, bytes: Buffer.from(bytes) });
     this.#record.written = put(this.#record.written, [{ at, bytes }]);
+    this.#event();
+  }
+
+  /** The last write to the record, and no other one. */
+  #flushLast(): void {
+    const last = this.#isAfterReboot ? undefined : this.#record.unflushed.pop();
+    if (last === undefined) return;
+    this.#record.flushed = put(this.#record.flushed, [last]);
     this.#event();
   }
 

@@ -6,6 +6,7 @@ import {
   encodeEntry,
   ENTRY_PAGE_BYTES,
   entryBytes,
+  lastEntry,
   readEntries,
   type JournalEntry,
 } from "./journal-entry.ts";
@@ -125,6 +126,22 @@ describe("the journal", () => {
         expect({ bit, found: found.length }).toEqual({ bit, found: whole });
     }
     expect(readEntries(bytes, PASS)).toEqual(three);
+  });
+
+  test("has a last entry, also behind damaged ones, and never one of another pass", () => {
+    const bytes = write([...three, anEntry(20, 30, 76)]);
+    expect(lastEntry(bytes, PASS.number)).toEqual(three[2]);
+    bytes.fill(0, 60, ENTRY_PAGE_BYTES + 60);
+    expect(readEntries(bytes, PASS)).toEqual([]);
+    expect(lastEntry(bytes, PASS.number)).toEqual(three[2]);
+    bytes.fill(0, 2 * ENTRY_PAGE_BYTES, 2 * ENTRY_PAGE_BYTES + 60);
+    expect(lastEntry(bytes, PASS.number)).toBeUndefined();
+  });
+
+  test("is the same from a buffer that had another entry", () => {
+    const used = Buffer.alloc(2 * ENTRY_PAGE_BYTES, 7);
+    const [one] = three as [JournalEntry];
+    expect(encodeEntry(one, ENTRY_PAGE_BYTES, used)).toEqual(encodeEntry(one));
   });
 
   test("ignores a whole entry that a client put into a value", () => {

@@ -35,8 +35,11 @@ export function entryBytes(batches: readonly PackedBatch[]): number | undefined 
 const toPages = (bytes: number): number => Math.ceil(bytes / ENTRY_PAGE_BYTES) * ENTRY_PAGE_BYTES;
 
 /** Whole pages, filled up with zeros: writing a part of a page may have to read the rest first. */
-export function encodeEntry(entry: JournalEntry, bytes = entryBytes(entry.batches) ?? 0): Buffer {
-  const buffer = Buffer.alloc(bytes);
+export function encodeEntry(
+  entry: JournalEntry,
+  bytes = entryBytes(entry.batches) ?? 0,
+  buffer: Buffer = Buffer.alloc(bytes),
+): Buffer {
   let at = HEADER_BYTES;
   for (const batch of entry.batches) at = writeBatch(buffer, at, batch);
   buffer.writeUInt32LE(MAGIC, 0);
@@ -47,7 +50,7 @@ export function encodeEntry(entry: JournalEntry, bytes = entryBytes(entry.batche
   buffer.writeDoubleLE(entry.after, 32);
   buffer.writeDoubleLE(entry.lastId, 40);
   buffer.writeUInt32LE(crc32(buffer.subarray(8, at)), 4);
-  return buffer;
+  return buffer.fill(0, at, bytes).subarray(0, bytes);
 }
 
 function writeBatch(buffer: Buffer, start: number, { revision, lastId, parts }: PackedBatch) {
@@ -129,4 +132,18 @@ export function readEntries(
     found = decodeEntry(region, found.next);
   }
   return entries;
+}
+
+/**
+ * The last intact entry of a pass on any page, also behind a damaged one: an entry is written when those before it are durable, and so shows that
+ * they existed.
+ */
+export function lastEntry(region: Buffer, pass: number): JournalEntry | undefined {
+  let last: JournalEntry | undefined;
+  for (let at = 0; at + HEADER_BYTES <= region.length; at += ENTRY_PAGE_BYTES) {
+    if (region.readUInt32LE(at) !== MAGIC || region.readDoubleLE(at + 16) !== pass) continue;
+    const entry = decodeEntry(region, at)?.entry;
+    if (entry !== undefined && entry.after > (last?.after ?? -1)) last = entry;
+  }
+  return last;
 }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { LastIssued } from "../../../core/model/recovery.ts";
 import { limits } from "../../../limits.ts";
-import { readEntries, type JournalEntry } from "./journal-entry.ts";
+import { lastEntry, readEntries, type JournalEntry } from "./journal-entry.ts";
 import { decodeSlot, encodeSlot, SLOT_BYTES, type RecordState } from "./record-slot.ts";
 
 // busbar.record: eight slots, each in a page of its own, then the journal.
@@ -35,13 +35,13 @@ export interface ReadableRecord {
   readonly state: RecordState;
   readonly slot: number; // the number of its slot
   readonly entries: readonly JournalEntry[]; // all intact ones of the last pass, in order
+  readonly last: JournalEntry | undefined; // the last intact one of this pass: `entries` may end before it, at a damaged one
   readonly badSlots: number;
   readonly isComplete: boolean; // has a journal of the right length
 }
 
 /** The last revision and id that any client may have seen. An entry may be newer than the last intact slot. */
-export function lastIssued({ state, entries }: ReadableRecord): LastIssued {
-  const last = entries.at(-1);
+export function lastIssued({ state, last }: ReadableRecord): LastIssued {
   return {
     revision: Math.max(state.intended, last?.after ?? 0),
     lastId: Math.max(state.lastId, last?.lastId ?? 0),
@@ -71,8 +71,11 @@ export function decodeRecord(bytes: Buffer): ReadableRecord | { readonly kind: "
   if (newest === undefined) return { kind: "damaged" };
   const { pass } = newest.state;
   if (pass !== undefined && bytes.length < JOURNAL_AT) return { kind: "damaged" }; // newer slots may be gone
-  const entries = pass === undefined ? [] : readEntries(bytes.subarray(JOURNAL_AT), pass);
-  return { kind: "read", ...newest, entries, badSlots, isComplete: bytes.length === FILE_BYTES };
+  const journal = bytes.subarray(JOURNAL_AT);
+  const entries = pass === undefined ? [] : readEntries(journal, pass);
+  const last = pass === undefined ? undefined : lastEntry(journal, pass.number);
+  const isComplete = bytes.length === FILE_BYTES;
+  return { kind: "read", ...newest, entries, last, badSlots, isComplete };
 }
 
 /**

@@ -76,9 +76,9 @@ function checkTotals(record: ReadableRecord, totals: Mark, boot: string): Record
   const replay = entriesAfter(record, revision);
   if (replay === undefined) return wrong(`its journal does not continue from revision ${revision}`);
   const reached = replay.at(-1)?.after ?? revision;
-  const required = requiredRevision(state, boot);
+  const required = requiredRevision(record, boot);
   if (reached < required) {
-    const isAcknowledged = reached < state.durable;
+    const isAcknowledged = reached < Math.max(state.durable, record.last?.before ?? 0);
     const { atMs } = state;
     return { kind: "older", from: reached + 1, to: required, atMs, isAcknowledged };
   }
@@ -105,11 +105,12 @@ export function entriesAfter(
 
 /**
  * The revision that must exist. A killed process loses no write: an entry was written before its slot. After power loss only flushed ones
- * are certain.
+ * are certain, and those before an intact entry.
  */
-export function requiredRevision(state: RecordState, boot: string): number {
+export function requiredRevision({ state, last }: ReadableRecord, boot: string): number {
   const hasJournal = state.pass !== undefined;
-  return hasJournal && isSameBoot(state, boot) ? state.intended : state.durable;
+  const bySlot = hasJournal && isSameBoot(state, boot) ? state.intended : state.durable;
+  return Math.max(bySlot, last?.after ?? 0);
 }
 
 const isSameBoot = (state: RecordState, boot: string): boolean =>

@@ -163,7 +163,7 @@ function put(directory: string, aside: string, { record }: Rebuilt): string {
 function report(options: Work, rebuilt: Rebuilt, keptIn: string | undefined): Recovery {
   const { directory, record, wrong, source } = options;
   const { totals, problems, damagedRows, orphans, knownId } = rebuilt;
-  const to = record.kind === "read" ? requiredRevision(record.state, bootId()) : 0;
+  const to = record.kind === "read" ? requiredRevision(record, bootId()) : 0;
   const ids = record.kind === "read" ? lastIssued(record).lastId : 0;
   const { durable: revision, lastId } = rebuilt.record;
   return {
