@@ -25,6 +25,8 @@ export interface BidiPeer<Output> {
 }
 
 export interface BidiReceiver<Input> {
+  /** A faster decoder for usual messages; undefined: the general one decodes it. */
+  decode?(bytes: Buffer): Input | undefined;
   /** While a returned promise is pending, nothing more is read. An error fails the stream. */
   message(message: Input): void | Promise<void>;
   /** The peer will send no more; this end still may. Without it, the stream is closed. */
@@ -118,7 +120,8 @@ class BidiCall implements BidiPeer<Message> {
   #receive(bytes: Buffer): void {
     if (this.#isEnding || this.#receiver === undefined) return;
     try {
-      const handled = this.#receiver.message(decodeRequest(this.#method, bytes));
+      const message = this.#receiver.decode?.(bytes) ?? decodeRequest(this.#method, bytes);
+      const handled = this.#receiver.message(message);
       if (handled === undefined) return;
       this.#call.pause();
       handled.then(

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { AppError } from "../../../lib/errors.ts";
 import { RequestBytes, type RequestBytesLimits } from "./request-bytes.ts";
 
@@ -147,4 +147,32 @@ test("the number of waiting requests is bounded", () => {
   for (let at = 0; at < 3; at++) connect().open().hold.arrived(20, 500);
   expect(() => connect().open().hold.arrived(20, 500)).toThrow(/and 3 more requests wait/);
   expect(bytes.counts.waiting).toBe(3);
+});
+
+test("the server looks for late requests as long as one is open, and one timer does for all of them", () => {
+  vi.useFakeTimers();
+  try {
+    const bytes = new RequestBytes(LIMITS, () => Date.now());
+    const dropped: string[] = [];
+    const open = () => {
+      const owner = {
+        resume: () => undefined,
+        drop: ({ message }: AppError) => dropped.push(message),
+      };
+      const hold = bytes.open({ small: 0, large: 0 }, owner);
+      hold.begin();
+      return hold;
+    };
+    for (let count = 0; count < 3; count++) open().end();
+    expect(vi.getTimerCount()).toBe(1);
+    open();
+    vi.advanceTimersByTime(59_000);
+    expect([vi.getTimerCount(), dropped]).toEqual([1, []]);
+    vi.advanceTimersByTime(3_000);
+    expect([vi.getTimerCount(), dropped]).toEqual([0, ["the request did not arrive within 60 s"]]);
+    open();
+    expect(vi.getTimerCount()).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -157,7 +157,6 @@ export class RequestBytes {
   leave(hold: RequestHold): void {
     this.#incomplete.delete(hold);
     this.#waiting.delete(hold);
-    if (this.#incomplete.size === 0 && this.#waiting.size === 0) this.#unwatch();
   }
 
   drop(hold: RequestHold, error: AppError): void {
@@ -224,9 +223,13 @@ export class RequestBytes {
     return next;
   }
 
+  /** Ends itself when no request is open, and not with each request: there may be thousands a second. */
   #watch(): void {
     const everyMs = Math.min(this.limits.stallMs, this.limits.receiveMsMax) / 2;
-    this.#timer ??= setInterval(() => this.sweep(), everyMs).unref();
+    this.#timer ??= setInterval(() => {
+      this.sweep();
+      if (this.#incomplete.size === 0 && this.#waiting.size === 0) this.#unwatch();
+    }, everyMs).unref();
   }
 
   #unwatch(): void {

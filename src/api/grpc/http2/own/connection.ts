@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { HTTP2 } from "../../../../lib/http2/error-codes.ts";
-import { FRAME, uint32 } from "../../../../lib/http2/frames.ts";
+import { FLAG, FRAME, uint32 } from "../../../../lib/http2/frames.ts";
 import { limits } from "../../../../limits.ts";
 import type { Connected, ConnectionEvents } from "../transport.ts";
 import { FloodGuard } from "./flood-guard.ts";
@@ -10,6 +10,7 @@ import type { RequestHead } from "./headers/header-rules.ts";
 import { Http2Error } from "./http2-error.ts";
 import { Output, type OutputEvents } from "./output.ts";
 import { ourSettings } from "./peer-settings.ts";
+import { PingAnswers } from "./ping-answers.ts";
 import { Pings } from "./pings.ts";
 import { ReceiveWindow } from "./receive-window.ts";
 import type { OwnStream } from "./stream.ts";
@@ -30,6 +31,9 @@ export class OwnConnection implements FrameHost, OutputEvents {
   readonly streams = new Streams();
   readonly guard = new FloodGuard();
   readonly pings = new Pings();
+  readonly pingAnswers = new PingAnswers((payload) =>
+    this.#control(FRAME.PING, 0, payload, FLAG.ACK),
+  );
   readonly output: Output;
   readonly window: ReceiveWindow;
   readonly #socket: Socket;
@@ -191,8 +195,8 @@ export class OwnConnection implements FrameHost, OutputEvents {
     });
   }
 
-  #control(type: number, streamId: number, payload: Buffer): void {
-    this.#guarded(() => this.output.control(type, 0, streamId, payload));
+  #control(type: number, streamId: number, payload: Buffer, flags = 0): void {
+    this.#guarded(() => this.output.control(type, flags, streamId, payload));
   }
 
   /** Errors of the client end its connection; others are mistakes of ours. */
@@ -230,6 +234,7 @@ export class OwnConnection implements FrameHost, OutputEvents {
     clearTimeout(this.#late);
     this.#frames.stop();
     this.pings.close();
+    this.pingAnswers.close();
     for (const stream of this.streams.takeAll()) stream.finish(HTTP2.CANCEL);
     this.#events.onClose();
   }

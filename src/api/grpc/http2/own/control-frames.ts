@@ -69,7 +69,7 @@ export class ControlFrames {
     if (cursor.streamId !== 0) throw breach("PING of a stream");
     if (cursor.end - cursor.start !== PING_BYTES) throw wrongSize("PING");
     if ((cursor.flags & FLAG.ACK) !== 0) this.#host.pings.answer(cursor.payload());
-    else this.#host.output.control(FRAME.PING, FLAG.ACK, 0, cursor.payload());
+    else this.#host.pingAnswers.answer(cursor.payload());
   }
 }
 

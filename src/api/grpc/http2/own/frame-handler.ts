@@ -9,6 +9,7 @@ import { areTrailers } from "./headers/header-rules.ts";
 import { breach, Http2Error, windowTooLarge, wrongSize } from "./http2-error.ts";
 import { beginHeaders, contentOf, type HeaderFrames, OpenBlock } from "./headers/open-block.ts";
 import type { Output } from "./output.ts";
+import type { PingAnswers } from "./ping-answers.ts";
 import type { Pings } from "./pings.ts";
 import type { ReceiveWindow } from "./receive-window.ts";
 import type { RequestHead } from "./headers/header-rules.ts";
@@ -21,6 +22,7 @@ export interface FrameHost extends StreamHost {
   readonly output: Output;
   readonly guard: FloodGuard;
   readonly pings: Pings;
+  readonly pingAnswers: PingAnswers;
   readonly window: ReceiveWindow;
   readonly isClosing: boolean;
   /** The client has sent its preface and settings. */
