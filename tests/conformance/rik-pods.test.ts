@@ -89,7 +89,7 @@ function describePods(): void {
     await start("fails", FAILS);
     expect((await shownAs("fails-one", "Failed")).reason).toContain("exited with code 3");
     await start("ends", ENDS);
-    expect((await shownAs("ends-one", "Terminated")).reason).toContain("exit code 0");
+    expect((await shownAs("ends-one", "Terminated")).reason).toContain("ended by itself");
     const controller = await site.controller();
     await controller.create("c-fails", { definition: JSON.stringify(pod("c", FAILS)) });
     await controller.told("c-fails", STATUS.failed);

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { RikPrincipal } from "../../core/access/principal.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
 import { RESERVED } from "./translate.ts";
 
 /** The role of a caller. */
@@ -57,6 +57,8 @@ export class RikCallers {
     if (this.#secret === undefined) {
       throw new AppError("conflict", "no secret is set, so that nobody is asked for a token");
     }
+    const problem = problemOf(name);
+    if (problem !== undefined) throw invalid("name", problem);
     return createHmac("sha256", this.#secret).update(`${role}/${name}`).digest("hex");
   }
 
@@ -69,8 +71,8 @@ export class RikCallers {
     const colon = shown.indexOf(":");
     const name = shown.slice(0, Math.max(0, colon));
     const token = shown.slice(colon + 1);
-    if (!NAME.test(name)) throw denied("the name must be letters, digits, . _ -");
-    if (RESERVED.has(name)) throw denied(`the name ${name} is reserved: choose another`);
+    const problem = problemOf(name);
+    if (problem !== undefined) throw denied(`the name ${problem}`);
     const isSecret = isSame(token, this.#secret);
     const isRight = isSecret || isSame(token, this.tokenFor(role, name));
     if (!isRight) throw denied(`the token of ${name} is wrong`);
@@ -82,8 +84,16 @@ export class RikCallers {
   }
 }
 
-const NAME = /^[A-Za-z0-9][\w.-]{0,62}$/;
+const NAME = /^[A-Za-z0-9][\w.-]*$/;
+const NAME_LENGTH_MAX = 63;
 const KNOWN_MAX = 10_000;
+
+/** Why no caller can have this name; undefined: it can. */
+function problemOf(name: string): string | undefined {
+  if (RESERVED.has(name)) return `${name} is reserved: choose another`;
+  if (name.length > NAME_LENGTH_MAX) return `has at most ${NAME_LENGTH_MAX} characters`;
+  return NAME.test(name) ? undefined : "must be letters, digits, . _ -";
+}
 
 const denied = (problem: string): AppError => new AppError("unauthenticated", problem);
 

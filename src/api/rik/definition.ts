@@ -3,15 +3,30 @@ import type {
   WorkloadContainer,
   WorkloadFunction,
 } from "../../core/model/job/workload/workload.ts";
-import { readWorkload } from "../../core/model/job/workload/workload.ts";
 
 /** The ports where rik's controller lets functions listen on their nodes, and in their machines. */
 const PORT_FIRST = 45_000;
 const PORT_TOTAL = 5_000;
 const PORT_INSIDE = 8_080;
 
-/** The port of a function without a given one: each instance has its own. */
-export const portOf = (job: number): number => PORT_FIRST + (job % PORT_TOTAL);
+const portAt = (number: number): number => PORT_FIRST + (number % PORT_TOTAL);
+
+/**
+ * The port that an instance uses on its node; undefined: it is no function. A function without a given port gets the first free one, beginning
+ * with a number of its job.
+ */
+export function portFor(
+  { function: called }: WorkloadDefinition,
+  job: number,
+  isTaken: (port: number) => boolean = () => false,
+): number | undefined {
+  if (called === undefined) return undefined;
+  if (called.exposure !== undefined) return called.exposure.port;
+  for (let number = job; number < job + PORT_TOTAL; number++) {
+    if (!isTaken(portAt(number))) return portAt(number);
+  }
+  return portAt(job);
+}
 
 interface SpecValue {
   readonly containers: readonly object[];
@@ -27,27 +42,26 @@ export interface DefinitionValue {
   readonly replicas: number | null;
 }
 
-/** `job`: the job of its instance, which determines a function's port. */
-export function toValue(workload: WorkloadDefinition, job?: number): DefinitionValue {
+/** `port`: of a function without a given one. */
+export function toValue(workload: WorkloadDefinition, port?: number): DefinitionValue {
   const { apiVersion, kind, name, containers, replicas = null } = workload;
   const called = workload.function;
   const spec: SpecValue = {
     containers: containers.map(toContainer),
-    function: called === undefined ? null : toFunction(called, job),
+    function: called === undefined ? null : toFunction(called, port),
   };
   return { apiVersion, kind, name, spec, replicas };
 }
 
-// For pods, whose orders do not depend on their jobs.
+// For pods, whose orders do not depend on a port.
 const ORDERS = new WeakMap<WorkloadDefinition, string>();
 
 /** The order for a worker of rik: it crashes when a field that it reads is missing. */
-export function toOrder(text: string, job: number): string {
-  const workload = readWorkload(text);
-  if (workload.function !== undefined) return JSON.stringify(toValue(workload, job));
+export function toOrder(workload: WorkloadDefinition, port: number | undefined): string {
+  if (workload.function !== undefined) return JSON.stringify(toValue(workload, port));
   const known = ORDERS.get(workload);
   if (known !== undefined) return known;
-  const order = JSON.stringify(toValue(workload, job));
+  const order = JSON.stringify(toValue(workload));
   ORDERS.set(workload, order);
   return order;
 }
@@ -67,18 +81,10 @@ const toContainer = ({ name, image, env, ports }: WorkloadContainer): object => 
         },
 });
 
-function toFunction({ execution, exposure }: WorkloadFunction, job: number | undefined): object {
-  const own =
-    job === undefined ? null : { port: portOf(job), targetPort: PORT_INSIDE, type: "NodePort" };
+function toFunction({ execution, exposure }: WorkloadFunction, port: number | undefined): object {
+  const own = port === undefined ? null : { port, targetPort: PORT_INSIDE, type: "NodePort" };
   return { execution: { rootfs: execution.rootfs }, exposure: exposure ?? own };
 }
-
-/** The port that an instance of a function uses on its node; undefined: it is no function. */
-export const portUsed = (
-  { function: called }: WorkloadDefinition,
-  job: number,
-): number | undefined =>
-  called === undefined ? undefined : (called.exposure?.port ?? portOf(job));
 
 /** Images that workers of rik are known to fail on, for the log: they look for another directory. */
 export const doubtfulImages = ({ containers }: WorkloadDefinition): readonly string[] =>

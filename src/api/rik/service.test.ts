@@ -5,10 +5,14 @@ import {
   type WorkerStatus,
   WorkloadRequestKind,
 } from "../../gen/rik/v1/common_pb.ts";
-import { likeRiklet, metricsOf, POD, until, useRikBeds } from "./testing/rik-bed.ts";
+import { Relay } from "../../testing/relay.ts";
+import { likeRiklet, metricsOf, POD, TestWorker, until, useRikBeds } from "./testing/rik-bed.ts";
+
+import type { RikInstance } from "./controllers/instance.ts";
+import { OTHERS, toSubmission } from "./translate.ts";
 
 const open = useRikBeds();
-const { CREATING, RUNNING, DESTROYING, TERMINATED, FAILED } = ResourceStatus;
+const { PENDING, CREATING, RUNNING, DESTROYING, TERMINATED, FAILED } = ResourceStatus;
 
 test("an instance goes from the controller to a worker and back, and so does its end", async () => {
   const bed = await open();
@@ -86,6 +90,10 @@ test("an invalid definition, or one that would crash a worker, is answered OK an
   await controller.until("untagged", FAILED);
   await controller.until("bad-json", FAILED);
   expect(controller.metricsOf("untagged")).toContain("has no tag");
+  const long = "x".repeat(200);
+  await controller.schedule(long);
+  await controller.until(long, FAILED);
+  expect(controller.metricsOf(long)).toContain('"reason": "instance_id: must have');
   expect(worker.orders).toEqual([]);
   await controller.destroy("untagged", untagged);
   await controller.until("untagged", TERMINATED);
@@ -150,6 +158,30 @@ const reasonsOf = ({ told }: { readonly told: readonly WorkerStatus[] }, id: str
     )
     .join("\n");
 
+test("an instance of a lost worker that fits no other is pending, on no worker", async () => {
+  const bed = await open();
+  const only = await bed.readyWorker("only");
+  const controller = await bed.controller();
+  await controller.schedule("web-1");
+  await controller.until("web-1", RUNNING);
+  only.close();
+  await until(() => {
+    bed.clock.advance(1_000);
+    expect(controller.of("web-1").at(-1)).toBe(PENDING);
+  });
+  const metrics = '"workload_id": "w1", "reason": "is placed again: lost: node rik-only was lost"';
+  expect(controller.metricsOf("web-1")).toBe(metrics);
+});
+
+test("a failed instance shows its worker, whose log has the reason", async () => {
+  const bed = await open();
+  const controller = await bed.controller();
+  await bed.readyWorker("node-a", () => [CREATING, FAILED]);
+  await controller.schedule("a");
+  await controller.until("a", FAILED);
+  expect(controller.metricsOf("a")).toMatch(/"node": "rik-node-a", "reason": "could not start/);
+});
+
 test("a worker that registers again runs nothing: its instances are placed again at once", async () => {
   const bed = await open();
   const first = await bed.readyWorker("node-a");
@@ -161,6 +193,26 @@ test("a worker that registers again runs nothing: its instances are placed again
   const again = await bed.readyWorker("node-a");
   await until(() => expect(again.orders.length).toBe(1));
   await until(() => expect(controller.of("web-1").slice(-2)).toEqual([CREATING, RUNNING]));
+});
+
+test("a worker takes the host name of one that is cut off, and its first heartbeat counts", async () => {
+  const bed = await open();
+  const relay = await Relay.start(bed.address);
+  const cutOff = new TestWorker(relay.address, "node-a", likeRiklet);
+  try {
+    await cutOff.hasHeaders;
+    await cutOff.beat();
+    relay.pause();
+    const worker = await bed.worker("node-a");
+    await worker.beat();
+    const controller = await bed.controller();
+    await controller.schedule("web-1");
+    await controller.until("web-1", RUNNING); // the next heartbeat would come in 15 s
+    expect(worker.orders.length).toBe(1);
+  } finally {
+    cutOff.close();
+    await relay.close();
+  }
 });
 
 test("a worker without a heartbeat for 45 s is given up", async () => {
@@ -183,7 +235,7 @@ test("each controller receives statuses of its own instances, also when it recon
   one.close();
   await until(() => expect(bed.door.controllers.count).toBe(1));
   await two.destroy("a");
-  await until(() => expect(bed.door.book.find("anybody", "a")?.state.status).toBe(TERMINATED));
+  await until(() => expect(bed.door.book.find(OTHERS, "a")?.state.status).toBe(TERMINATED));
   const back = await bed.controller();
   await back.until("a", TERMINATED);
   expect(back.of("a")).toEqual([TERMINATED]);
@@ -208,6 +260,89 @@ test("a restarted server sends missed statuses, and an end only once", async () 
   await back.until("a", RUNNING);
   expect(back.of("b")).toEqual([]);
 });
+
+test("an end that a killed server may not have sent is sent when its controller destroys the instance again, once", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const controller = await bed.controller();
+  for (const id of ["lost", "received"]) {
+    await controller.schedule(id);
+    await controller.until(id, RUNNING);
+    await controller.destroy(id);
+    await controller.until(id, TERMINATED);
+  }
+  const noteOf = async (id: string) => {
+    const { jobs } = await bed.plane.operations.listJobs({ name: id }, {});
+    return `rik/gone/${jobs[0]?.id}`;
+  };
+  const noted = async () =>
+    new Map((await bed.plane.operations.listDoorRecords("rik")).map(({ id, text }) => [id, text]));
+  const [lost, received] = [await noteOf("lost"), await noteOf("received")];
+  await until(async () => {
+    const notes = await noted();
+    expect([notes.get(lost), notes.get(received)]).toEqual(["sent", "sent"]);
+  });
+  await bed.plane.operations.putDoorRecords([{ id: lost, text: "" }]); // as a killed server leaves it
+  await bed.restart();
+  const back = await bed.controller();
+  for (const id of ["lost", "received", "lost", "unknown"]) await back.destroy(id);
+  await back.schedule("after");
+  await bed.readyWorker("node-a");
+  await back.until("after", RUNNING);
+  expect([back.of("lost"), back.of("received")]).toEqual([[TERMINATED], []]);
+  expect((await noted()).get(lost)).toBe("sent");
+});
+
+test("an end that did not leave before the stream of its controller ended goes to the next one, also after a restart", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const controller = await bed.controller();
+  const instances = [];
+  for (const id of ["a", "b"]) {
+    await controller.schedule(id);
+    await controller.until(id, RUNNING);
+    instances.push(bed.door.book.find(OTHERS, id));
+    await controller.destroy(id);
+    await controller.until(id, TERMINATED);
+  }
+  controller.close();
+  await until(() => expect(bed.door.controllers.count).toBe(0));
+  const [a, b] = instances as [RikInstance, RikInstance];
+  bed.door.book.notTold(a);
+  const next = await bed.controller();
+  await next.until("a", TERMINATED);
+  next.close();
+  await until(() => expect(bed.door.controllers.count).toBe(0));
+  bed.door.book.notTold(b);
+  await bed.restart();
+  const last = await bed.controller();
+  await last.until("b", TERMINATED);
+  expect([next.of("b"), last.of("a")]).toEqual([[], []]);
+});
+
+test("jobs of other doors with the labels of an instance are none, also after a restart", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const controller = await bed.controller();
+  await controller.schedule("web-1");
+  await controller.until("web-1", RUNNING);
+  await controller.destroy("web-1");
+  await controller.until("web-1", TERMINATED);
+  const { operations } = bed.plane;
+  const [ended] = (await operations.listJobs({}, {})).jobs;
+  await operations.rerunJob(ended?.id ?? "", {});
+  await operations.submitJobs([toSubmission({ ...OTHER, id: "other" })], {
+    allowUnsatisfiable: true,
+  });
+  await bed.restart();
+  await bed.readyWorker("node-a");
+  const again = await bed.controller();
+  await again.schedule("web-2");
+  await again.until("web-2", RUNNING);
+  expect([again.of("web-1"), again.of("other")]).toEqual([[], []]);
+});
+
+const OTHER = { controller: OTHERS, workloadId: "w1", definition: POD };
 
 test("controllers receive all workers, with their addresses, whenever these connected", async () => {
   const bed = await open();

@@ -12,10 +12,13 @@ import type { Traffic } from "../grpc/traffic.ts";
 import type { RikCallers } from "./callers.ts";
 import type { RikController, Controllers } from "./controllers/controllers.ts";
 import { SchedulingReader } from "./read-scheduling.ts";
-import { ANYBODY } from "./translate.ts";
+import { StatusReader } from "./read-status.ts";
+import { ANYBODY, OTHERS } from "./translate.ts";
 import type { RikWorkers } from "./workers/workers.ts";
 
 const NO_BYTES = new Uint8Array();
+/** All releases of rik. */
+const RIK_CONTROLLER = /^tonic\/0\.8\b/;
 
 export interface RikServicesOptions {
   readonly callers: RikCallers;
@@ -38,9 +41,11 @@ export function rikServices(options: RikServicesOptions): {
   };
   const asController = ({ headers }: CallContext): RikController => {
     const principal = callers.of(headers, "controller");
-    return { principal, name: principal.name ?? ANYBODY };
+    const isRik = RIK_CONTROLLER.test(headers["user-agent"] ?? "");
+    return { principal, name: principal.name ?? (isRik ? ANYBODY : OTHERS), isRik };
   };
   const scheduling = new SchedulingReader();
+  const statuses = new StatusReader();
   return {
     worker: defineService(
       WorkerService,
@@ -51,6 +56,7 @@ export function rikServices(options: RikServicesOptions): {
         sendStatusUpdates: (peer) => {
           const from = arriving(peer.context);
           return {
+            decode: (bytes) => statuses.read(bytes),
             message: (status) => workers.heard(status, from),
             finished: () => {
               peer.send(message(EmptySchema, {}));

@@ -1,7 +1,12 @@
-import { readWorkload } from "../../core/model/job/workload/workload.ts";
+import { nameOf } from "../../core/access/principal.ts";
+import type { Texts } from "../../core/model/job/job.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
+import { shareTemplate } from "../../core/model/job/workload/template-terms.ts";
+import { readWorkload, type WorkloadDefinition } from "../../core/model/job/workload/workload.ts";
 import type { JobStateName, TaskStateName } from "../../core/model/progress.ts";
 import { ResourceStatus } from "../../gen/rik/v1/common_pb.ts";
+import { RecentMap } from "../../lib/collections/recent-map.ts";
+import { limits } from "../../limits.ts";
 import type { SubmissionInput } from "../../server/operations/operations.ts";
 import type { InstanceView } from "../../server/services/service-views.ts";
 import type { JobView, TaskView } from "../../server/views/views.ts";
@@ -10,8 +15,13 @@ import type { JobView, TaskView } from "../../server/views/views.ts";
 export const DOOR_LABEL = { "rik.door": "instance" };
 export const CONTROLLER_LABEL = "rik.controller";
 export const WORKLOAD_LABEL = "rik.workload";
-/** The owner of controllers without a credential, when the server requires none. */
+/** The owner of rik's controllers without a credential, when the server requires none. */
 export const ANYBODY = "anybody";
+/** The same for other programs, like scripts: rik's controller exits at the status of an instance that it does not know. */
+export const OTHERS = "others";
+/** The owners of instances that a REST user of this name sees beside its own. */
+export const controllersOf = (name: string | undefined): readonly string[] =>
+  name === undefined ? [ANYBODY, OTHERS] : [name];
 
 /** The owner of REST users' instances: no controller receives their statuses. */
 const REST = "rest";
@@ -21,8 +31,14 @@ export const restOf = (name: string | undefined): string =>
 export const restName = (owner: string): string | undefined =>
   owner === REST ? undefined : owner.slice(REST.length + 1);
 export const isRest = (controller: string): boolean => controller.split(":")[0] === REST;
+/** The submitter of jobs that this door made for a controller, or for a REST user. */
+export function submitterOf(controller: string): string {
+  const name = isRest(controller) ? restName(controller) : controller;
+  const isNamed = name !== undefined && name !== ANYBODY && name !== OTHERS;
+  return nameOf({ kind: "rik", ...(isNamed ? { name } : {}) });
+}
 /** Names with a meaning here. */
-export const RESERVED: ReadonlySet<string> = new Set([ANYBODY, REST]);
+export const RESERVED: ReadonlySet<string> = new Set([ANYBODY, OTHERS, REST]);
 
 /** The identity of an instance in rik. */
 export interface RikInstanceInput {
@@ -38,7 +54,7 @@ export function toTemplate({
   controller,
   workloadId,
   definition,
-}: Omit<RikInstanceInput, "id">): JobSpecInput {
+}: Omit<RikInstanceInput, "id">): JobSpecInput & { readonly labels: Texts } {
   const { requests } = readWorkload(definition);
   return {
     workload: definition,
@@ -50,8 +66,29 @@ export function toTemplate({
   };
 }
 
+/** Templates by their workload's definition, then by controller and workload. */
+const templates = new WeakMap<WorkloadDefinition, RecentMap<string, JobSpecInput>>();
+
+/** The same object for the same workload: controllers schedule many instances of one. */
+function sharedTemplate(workload: Omit<RikInstanceInput, "id">): JobSpecInput {
+  const { controller, workloadId, definition } = workload;
+  const read = readWorkload(definition);
+  let known = templates.get(read);
+  if (known === undefined) {
+    known = new RecentMap(limits.rikTemplatesMax);
+    templates.set(read, known);
+  }
+  const key = `${controller.length} ${controller} ${workloadId}`;
+  let template = known.get(key);
+  if (template === undefined) {
+    template = shareTemplate(toTemplate(workload));
+    known.set(key, template);
+  }
+  return template;
+}
+
 export const toSubmission = ({ id, ...workload }: RikInstanceInput): SubmissionInput => ({
-  spec: { ...toTemplate(workload), name: id },
+  spec: { ...sharedTemplate(workload), name: id },
 });
 
 /** The status of an instance, and its reason. */
@@ -94,18 +131,22 @@ export function stateOfTask({ state, reason, node, past }: TaskView): RikInstanc
   const isLost = last === undefined || /^(lost|vanished|its node)\b/.test(last.reason);
   const hasFailed = state === "waiting" && !isLost;
   const status = hasFailed ? ResourceStatus.FAILED : OF_TASK[state];
-  return { status, reason: reason ?? last?.reason ?? ownEnd(state), node };
+  return { status, reason: reason ?? last?.reason ?? ownEnd(state), node: nodeOf(status, node) };
 }
+
+/** A pending instance is on no worker, whichever it was on before. */
+const nodeOf = (status: ResourceStatus, node: string | undefined): string | undefined =>
+  status === ResourceStatus.PENDING ? undefined : node;
 
 /** For an instance that nobody ended and that did not fail. */
 const ownEnd = (state: TaskStateName): string =>
-  state === "succeeded" ? "it ended by itself, with exit code 0" : "";
+  state === "succeeded" ? "it ended by itself" : "";
 
 /** Of a slot of a service. */
 export const stateOfInstance = ({ state, reason, node }: InstanceView): RikInstanceState => ({
   status: OF_TASK[state],
   reason: reason ?? ownEnd(state),
-  node,
+  node: nodeOf(OF_TASK[state], node),
 });
 
 export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has(state);

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
 import { limits } from "../../limits.ts";
-import { groupId, jobId } from "../model/ids.ts";
+import { checkState } from "../../testing/check/check-state.ts";
+import { parseGraph } from "../graph/jgf.ts";
+import { documentOf } from "../graph/testing/documents.ts";
+import { clusterId, groupId, jobId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
 import { isActive, type Task } from "../model/job/task.ts";
 import type { PlannerWork } from "./planner-work.ts";
@@ -207,6 +210,59 @@ describe("jobs that are submitted one by one", () => {
     oneByOne(world, (at) => ({ placement: { node: `n${at % 3}` } }));
     expect(fleet.poolCount).toBe(1);
     expect(fleet.pools).not.toContain(pools[0]);
+  });
+
+  test("to pull clusters use the pools of earlier ones, while these are not too many", () => {
+    const world = new World();
+    const { fleet } = world.state;
+    const inside = times(2, () => ({ type: "core" }));
+    const graph = parseGraph(documentOf({ type: "cluster", inside }));
+    const clusters = limits.emptyPoolsMax + 10;
+    for (let at = 0; at < clusters; at++) {
+      const id = clusterId(`p${at}`);
+      world.do({ kind: "register-cluster", id, graph, isUpdate: false, nowMs: 5 });
+    }
+    const offer = (at: number): void => {
+      submit(world, { placement: { cluster: `p${at}`, kind: "any" } });
+      expect(world.plan().length).toBe(1);
+    };
+    for (let at = 0; at < 3; at++) offer(at);
+    const pools = [...fleet.pools];
+    for (let at = 0; at < 3; at++) offer(at);
+    expect([...fleet.pools]).toEqual(pools);
+    for (let at = 0; at < clusters; at++) offer(at);
+    expect(fleet.poolCount).toBe(limits.emptyPoolsMax);
+    const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
+    for (let at = 1; at <= 2 * limits.poolsPerPlaceMax; at++) {
+      const tree = { ...part, label: `l${at}`, type: "core", count: 1, requires: [], with: [] };
+      submit(world, { request: [[tree]], placement: { cluster: "p0" } });
+      expect(world.plan().length).toBe(1);
+    }
+    expect([...fleet.pools].some(({ isShared }) => isShared)).toBe(false);
+    expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("leave an empty pool, which a node that joins enters only if a job waits there", () => {
+    const world = fleetOf(1);
+    for (let id = 1; id <= 4 * limits.poolsPerPlaceMax; id++) {
+      submit(world, { resources: { cpu: 1, licence: id }, placement: { node: `late${id % 4}` } });
+      world.plan();
+      const { nowMs } = world;
+      const about = { jobId: jobId(id), index: undefined, reason: "", by: "t", nowMs };
+      world.do({ kind: "cancel-job", ...about });
+      expect(checkState(world.state)).toEqual([]);
+    }
+    const { fleet } = world.state;
+    expect(fleet.poolCount).toBe(4);
+    join(world, "late1", { capacity: { cpu: 8_000, licence: 100 } });
+    expect(fleet.poolCount).toBe(3);
+    const one = { cpu: 1, licence: 1 };
+    submit(world, { resources: one, placement: { node: "late1" } });
+    submit(world, { resources: one, placement: { node: "late2" } });
+    expect(world.plan().length).toBe(1);
+    join(world, "late2", { capacity: { cpu: 8_000, licence: 100 } });
+    expect(world.plan().length).toBe(1);
+    expect(checkState(world.state)).toEqual([]);
   });
 
   test("with graph requests search one cluster of many", () => {

@@ -4,6 +4,7 @@ import { NO_RESOURCES, type Resources } from "../model/resources.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
 import type { FilterNode } from "./filters/filter.ts";
 import type { NodeGraph } from "./nodes/node-graphs.ts";
+import { UsedPorts } from "./nodes/used-ports.ts";
 
 /**
  * The resources that tasks hold on nodes, summed from the rows of tasks alone. `verify` reads it
@@ -16,8 +17,8 @@ export class Ledger {
   /** Jobs with energy that have not ended: the energy in shares or done. */
   readonly #placed = new Map<JobId, number>();
 
-  /** `needs` are those of the task's job: used when the row does not name the amounts. */
-  moved(before: Task | undefined, after: Task, needs: Resources): void {
+  /** `needs` are those of the task's job: used when the row does not name the amounts. `port`: of the node, for the job's tasks. */
+  moved(before: Task | undefined, after: Task, needs: Resources, port: number | undefined): void {
     if (after.share !== undefined) {
       const more = placedOf(after) - (before === undefined ? 0 : placedOf(before));
       this.#placed.set(after.jobId, this.placedOf(after.jobId) + more);
@@ -25,12 +26,13 @@ export class Ledger {
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
     const to = isActive(after.state) ? after.state.nodeId : undefined;
     if (from === to) return;
-    if (from !== undefined) this.#release(from, before?.takes ?? needs);
+    if (from !== undefined) this.#release(from, before?.takes ?? needs, port);
     if (to === undefined) return;
     let account = this.#accounts.get(to);
     if (account === undefined) this.#accounts.set(to, (account = new Account()));
     account.tasks++;
     account.add(after.takes ?? needs, 1);
+    account.ports.add(port);
   }
 
   /** The energy of a job that is in shares or done, by the rows of its tasks. */
@@ -46,18 +48,23 @@ export class Ledger {
     return this.#accounts.get(node)?.held ?? NO_RESOURCES;
   }
 
+  portsOn(node: NodeId): readonly number[] {
+    return this.#accounts.get(node)?.ports.all ?? [];
+  }
+
   /** The node with its free capacity by the rows of tasks. Valid until the next change. */
   view(record: NodeRecord): FilterNode {
     const account = this.#accounts.get(record.node.id);
     return account === undefined ? viewOf(record, record.node.capacity) : account.view(record);
   }
 
-  #release(node: NodeId, takes: Resources): void {
+  #release(node: NodeId, takes: Resources, port: number | undefined): void {
     const account = this.#accounts.get(node);
     if (account === undefined) return;
     account.tasks--;
     if (account.tasks === 0) this.#accounts.delete(node);
     else account.add(takes, -1);
+    account.ports.remove(port);
   }
 }
 
@@ -65,6 +72,7 @@ export class Ledger {
 class Account {
   tasks = 0;
   readonly held: Record<string, number> = {};
+  readonly ports = new UsedPorts();
   /** Of this capacity. Below zero when the node came back smaller than it was. */
   #capacity: Resources | undefined = undefined;
   #free: Record<string, number> = {};
@@ -84,7 +92,7 @@ class Account {
       this.#node = undefined;
       change(this.#free, this.held, -1);
     }
-    if (this.#node?.record !== record) this.#node = new LedgerNode(record, this.#free);
+    if (this.#node?.record !== record) this.#node = new LedgerNode(record, this.#free, this.ports);
     return this.#node;
   }
 }
@@ -98,17 +106,21 @@ function change(amounts: Record<string, number>, by: Resources, sign: number): v
   }
 }
 
-/** The node as if so much were free. */
+const NO_PORTS = new UsedPorts();
+
+/** The node as if so much, and every port, were free. */
 export const viewOf = (record: NodeRecord, free: Resources): FilterNode =>
-  new LedgerNode(record, free);
+  new LedgerNode(record, free, NO_PORTS);
 
 class LedgerNode implements FilterNode {
   readonly record: NodeRecord;
   readonly free: Resources;
+  readonly ports: UsedPorts;
 
-  constructor(record: NodeRecord, free: Resources) {
+  constructor(record: NodeRecord, free: Resources, ports: UsedPorts) {
     this.record = record;
     this.free = free;
+    this.ports = ports;
   }
 
   get node(): FilterNode["node"] {

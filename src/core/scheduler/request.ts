@@ -61,14 +61,14 @@ export function requestKey({ needs, request, select, where }: Request): string {
 }
 
 function whereKey(where: Where): string {
-  const { kind, cluster, node, labels, containers, workload, attach } = where;
+  const { kind, cluster, node, labels, containers, workload, port, attach } = where;
   const what = containers === undefined ? workload : "containers";
   const isAny = cluster === undefined && node === undefined && labels === undefined;
   if (isAny && kind === undefined && what === undefined && attach === undefined) return "";
   const sorted = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const asked = [kind ?? null, cluster ?? null, node ?? null, sorted];
   const able = [...(what === undefined ? [] : [what]), ...(attach ? ["attach"] : [])];
-  return JSON.stringify([...asked, ...able]);
+  return JSON.stringify([...asked, ...able, ...(port === undefined ? [] : [port])]);
 }
 
 /**

@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
       submit(world, { resources: { cpu: 2 }, priority: 9 });
       const [task] = world.plan(1);
       const record = nodeIn(world, "a");
-      if (task !== undefined) record.release(task, { cpu: 2_000 });
+      if (task !== undefined) record.release(task, { cpu: 2_000 }, undefined);
       expect(record.free).toEqual({ cpu: 2_000 });
       return {};
     },

@@ -86,5 +86,15 @@ function compareKeys(one: readonly Key[], other: readonly Key[]): number {
   return 0;
 }
 
-export const byName = (candidates: readonly Candidate[]): readonly Candidate[] =>
-  [...candidates].sort((one, other) => (one.name < other.name ? -1 : 1));
+const knownByName = new WeakMap<readonly Candidate[], readonly Candidate[]>();
+
+/** Remembered with the list: the scheduler passes the same list for each of many jobs. */
+export function byName(candidates: readonly Candidate[]): readonly Candidate[] {
+  if (candidates.length < 2) return candidates;
+  let sorted = knownByName.get(candidates);
+  if (sorted === undefined) {
+    sorted = [...candidates].sort((one, other) => (one.name < other.name ? -1 : 1));
+    knownByName.set(candidates, sorted);
+  }
+  return sorted;
+}

@@ -226,8 +226,8 @@ function bind(
   const { clusters, nodes, nodeTotals, fleet, queue } = state;
   clusters.loads.moved(before, after);
   state.acceptedTasks.moved(before, after);
-  const { needs } = record.job.spec;
-  state.ledger.moved(before, after, needs);
+  const { needs, where } = record.job.spec;
+  state.ledger.moved(before, after, needs, where.port);
   heldMoved(state, record, before, after);
   const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
   const to = isActive(after.state) ? after.state.nodeId : undefined;
@@ -241,7 +241,7 @@ function bind(
     subtractFrom(group.used, takes);
     queue.order.touch(group);
     if (node !== undefined) {
-      nodeTotals.release(node, before, takes);
+      nodeTotals.release(node, before, takes, where.port);
       attemptEnded(fleet, record, node, { before, after });
       clusters.loads.released(node.node.cluster, takes);
       fleet.usageChanged(node, true);
@@ -253,7 +253,7 @@ function bind(
   const takes = after.takes ?? needs;
   addInto(group.used, takes);
   queue.order.touch(group);
-  nodeTotals.bind(node, after, takes);
+  nodeTotals.bind(node, after, takes, where.port);
   clusters.loads.bound(node.node.cluster, takes);
   fleet.assigned(node);
 }

@@ -17,6 +17,7 @@ import { beginLoaded } from "./effects.ts";
 import { noJobCounts } from "../scheduler/queue/group-record.ts";
 import { AcceptedTasks } from "./jobs/accepted-tasks.ts";
 import { Deadlines } from "./deadlines.ts";
+import { ClusterSpecs } from "./jobs/cluster-specs.ts";
 import { EndedJobs } from "./jobs/ended-jobs.ts";
 import { JobIndex } from "./jobs/job-index.ts";
 import { noCounts } from "../model/progress.ts";
@@ -99,6 +100,7 @@ export class State {
   /** Nodes that accept shares and have no power at present. */
   readonly powerless = new Set<NodeRecord>();
   readonly ended = new EndedJobs(this.jobs);
+  readonly clusterSpecs = new ClusterSpecs();
   readonly acceptedTasks = new AcceptedTasks();
   /** Jobs with energy that are given up: the control loop closes them and stops their shares. */
   readonly failing = new Set<JobId>();

@@ -14,6 +14,8 @@ const cases: readonly (readonly [string, string, string, string])[] = [
   ["an item among keys", "name: a\n- b\n", "2:1", 'is neither "key: value" nor a further line'],
   ["other columns", "a:\n    b: 1\n  c: 2\n", "3:1", "is indented differently from its neighbours"],
   ["a comma too many", "a: [1,,2]\n", "1:7", '"," too many'],
+  ["a key twice", "name: a\nname: b\n", "2:1", 'the key "name" is there twice; keep one of them'],
+  ["a version", "%YAML 9\n---\na: 1\n", "1:7", "is no version of YAML; leave the line out"],
   ["a backslash", 'a: "\\d"\n', "1:5", '"\\d" means nothing between double quotes'],
   ["a second value", '{"a": 1}\n{', "2:1", '"{" is not expected here, after the end of a value'],
 ];
@@ -24,6 +26,8 @@ for (const [what, text, at, words] of cases) {
     if (parsed.kind !== "broken") throw new Error("was read");
     expect(`${parsed.at.line}:${parsed.at.column}: ${parsed.message}`).toContain(`${at}: `);
     expect(parsed.message).toContain(words);
-    expect(parsed.message).not.toMatch(/implicit|flow|scalar|sequence|mapping|token|node end/i);
+    expect(parsed.message).not.toMatch(
+      /implicit|flow|scalar|sequence|mapping|map keys|token|node end/i,
+    );
   });
 }

@@ -42,6 +42,16 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
     /^(?:All mapping items|All sequence items) must start at the same column/,
     "is indented differently from its neighbours above; begin it in the same column",
   ],
+  [
+    /^Flow end indicator should be more indented/,
+    "a closing bracket must not begin further left than the list or map around it",
+  ],
+  [
+    /^Block scalar values in collections must be indented/,
+    'begin the text below "|" or ">" further right than its key',
+  ],
+  [/^Unsupported YAML version/, "is no version of YAML; leave the line out"],
+  [/^Missing directives-end/, 'a line "---" is missing after the lines that begin with "%"'],
   [/^Tabs are not allowed/, "is indented with a tab; use blanks"],
   [/^Missing closing ["']quote/, "a quote that was opened above is not closed"],
   [

@@ -239,7 +239,7 @@ function indexOf(document: Document): ReadonlyMap<Alias, Node> {
       const name = keyOf(key);
       if (name !== undefined) {
         const offset = (key as Node).range?.[0] ?? 0;
-        if (keys.has(name)) throw new Refused(offset, "Map keys must be unique");
+        if (keys.has(name)) throw new Refused(offset, twice(name));
         keys.add(name);
       }
       walk(value);
@@ -254,3 +254,7 @@ const MESSAGE_CHARS_MAX = 300;
 
 const firstLine = (text: string): string =>
   (text.split("\n", 1)[0] ?? text).slice(0, MESSAGE_CHARS_MAX);
+
+/** Of a long key only its beginning is shown. */
+const twice = (name: string): string =>
+  `the key ${JSON.stringify(name.slice(0, 40))} is there twice; keep one of them`;

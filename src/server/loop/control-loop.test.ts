@@ -5,6 +5,7 @@ import { silentLogger } from "../../testing/silent-logger.ts";
 import { groupId, jobId } from "../../core/model/ids.ts";
 import { createPolicy } from "../../core/scheduler/policy.ts";
 import { State } from "../../core/state/state.ts";
+import { limits } from "../../limits.ts";
 import { AppError } from "../../lib/errors.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 import type { Commit } from "./open-batch.ts";
@@ -39,10 +40,13 @@ function aLoop() {
     onCommit: (commit) => commits.push(commit),
     onBroken: (error) => broken.push(error),
   });
-  const submit = () =>
+  const submit = (count = 1) =>
     loop.submit({
       kind: "submit-jobs",
-      submissions: [{ spec: aSpec(), idempotencyKey: undefined }],
+      submissions: Array.from({ length: count }, () => ({
+        spec: aSpec(),
+        idempotencyKey: undefined,
+      })),
       by: "test",
       nowMs: 0,
     });
@@ -112,49 +116,62 @@ describe("control loop", () => {
     const { loop, submit, gates, commits } = aLoop();
     const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
     const answers = [submit()];
-    await settle();
+    await settle(); // a batch is being flushed
     answers.push(submit());
-    await settle(); // two batches are being flushed
-    answers.push(submit());
-    await settle(); // the third is open
+    await settle(); // the second is open
     const seen = look();
     answers.push(submit());
     await settle(); // and grows after it was read
-    for (const at of [0, 1, 2]) {
+    for (const at of [0, 1]) {
       gates[at]?.open();
       await settle();
     }
     await Promise.all(answers);
-    expect(await seen).toEqual({ jobs: 3, at: 6 });
-    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2], [3, 4]]);
-    expect(commits.at(-1)?.revisions).toEqual([5, 6, 7, 8]);
-    expect(await look()).toEqual({ jobs: 4, at: 8 });
+    expect(await seen).toEqual({ jobs: 2, at: 4 });
+    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2, 3]]);
+    expect(commits.at(-1)?.revisions).toEqual([3, 4, 5, 6]);
+    expect(await look()).toEqual({ jobs: 3, at: 6 });
   });
 
-  test("two batches are in flight; commands that arrive meanwhile are decided and form one batch", async () => {
+  test("small commands that arrive during a commit are decided and form one batch", async () => {
     const { submit, gates, commits, asked } = aLoop();
     const first = submit();
     await settle();
-    const second = submit();
+    const rest = [submit(), submit()];
     await settle();
-    const rest = [submit(), submit(), submit()];
+    rest.push(submit());
     await settle();
-    expect(asked).toEqual([2, 4]);
-    expect(await isDone(second)).toBe(false);
+    expect(asked).toEqual([2]);
     gates[0]?.open();
     await first;
     await settle();
-    expect(await isDone(second)).toBe(false);
-    expect(asked).toEqual([2, 4, 10]);
+    expect(asked).toEqual([2, 8]);
+    expect(await isDone(rest[0] as Promise<unknown>)).toBe(false);
     gates[1]?.open();
-    await settle();
-    gates[2]?.open();
-    expect((await Promise.all([second, ...rest])).flat().map(({ id }) => id)).toEqual([2, 3, 4, 5]);
+    expect((await Promise.all(rest)).flat().map(({ id }) => id)).toEqual([2, 3, 4]);
     expect(commits.map(({ before, revision }) => [before, revision])).toEqual([
       [0, 2],
-      [2, 4],
-      [4, 10],
+      [2, 8],
     ]);
+  });
+
+  test("a large batch does not wait for the one before, and two are in flight at most", async () => {
+    const { submit, gates, asked } = aLoop();
+    const many = limits.changesInFlightMin;
+    const answers = [submit()];
+    await settle();
+    for (const count of [many - 2, 1, many]) {
+      answers.push(submit(count));
+      await settle();
+      // The first of them is too small by one change; with the next one the batch is large enough.
+      expect(asked.length).toBe(count === many - 2 ? 1 : 2);
+    }
+    for (const at of [0, 1, 2]) {
+      gates[at]?.open();
+      await settle();
+    }
+    expect(asked.length).toBe(3);
+    await Promise.all(answers);
   });
 
   test("a rejected command does not stop the queue", async () => {

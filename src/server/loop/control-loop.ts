@@ -342,8 +342,10 @@ export class ControlLoop {
   }
 
   #flush(): void {
-    if (this.#flushing.length >= limits.batchesInFlightMax) return;
-    if (this.#open.changes.length === 0) return;
+    const under = this.#flushing.length;
+    if (under >= limits.batchesInFlightMax) return;
+    // A large batch is encoded while the one before it is written; a small one costs less when it has more.
+    if (this.#open.changes.length < (under === 0 ? 1 : limits.changesInFlightMin)) return;
     const batch = this.#open;
     this.#flushing.push(batch);
     this.#open = openBatch(batch.revision);

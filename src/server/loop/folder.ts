@@ -1,7 +1,7 @@
 import type { JobId } from "../../core/model/ids.ts";
 import type { JobTable } from "../../core/state/jobs/job-table.ts";
 import { limits } from "../../limits.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, steadyMs } from "../../ports/clock.ts";
 
 type StoredJob = readonly [id: JobId, text: string];
 
@@ -24,6 +24,8 @@ export class Folder {
   readonly #waiting = new Line<StoredJob>();
   readonly #ended = new Line<JobId>();
   #cancel: (() => void) | undefined = undefined;
+  /** Before this time there would be no pause since the last commit. */
+  #foldAtMs = 0;
 
   constructor(jobs: JobTable, clock: Clock) {
     this.#jobs = jobs;
@@ -36,7 +38,8 @@ export class Folder {
     for (const id of ended) this.#ended.push(id);
     this.#foldWaiting(this.#waiting.length - limits.unfoldedJobsMax);
     this.#foldEnded(this.#ended.length - limits.unfoldedEndedJobsMax);
-    this.#arrange(limits.foldAfterMs);
+    this.#foldAtMs = steadyMs(this.#clock) + limits.foldAfterMs;
+    if (this.#cancel === undefined) this.#arrange(limits.foldAfterMs);
   }
 
   close(): void {
@@ -47,11 +50,16 @@ export class Folder {
   #arrange(delayMs: number): void {
     this.close();
     if (this.#waiting.length + this.#ended.length === 0) return;
-    this.#cancel = this.#clock.after(delayMs, () => {
-      if (this.#ended.length > 0) this.#foldEnded(limits.endedFoldsPerSliceMax);
-      else this.#foldWaiting(limits.foldsPerSliceMax);
-      this.#arrange(0); // other work has its turn in between
-    });
+    this.#cancel = this.#clock.after(delayMs, () => this.#fold());
+  }
+
+  /** Commits do not set the timer again, because there may be thousands a second: it waits for the rest when it runs out. */
+  #fold(): void {
+    const leftMs = this.#foldAtMs - steadyMs(this.#clock);
+    if (leftMs > 0) return this.#arrange(leftMs);
+    if (this.#ended.length > 0) this.#foldEnded(limits.endedFoldsPerSliceMax);
+    else this.#foldWaiting(limits.foldsPerSliceMax);
+    this.#arrange(0); // other work has its turn in between
   }
 
   #foldWaiting(count: number): void {

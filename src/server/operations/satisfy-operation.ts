@@ -30,7 +30,7 @@ import type { State } from "../../core/state/state.ts";
 import { AppError, invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import { checkSubmissions } from "./submit-operations.ts";
+import { CheckedJobs } from "./jobs/checked-jobs.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type { CallerOperations, SatisfyQuery } from "./operations.ts";
@@ -48,18 +48,19 @@ export function createSatisfyOperation(
 ): Pick<CallerOperations, "satisfy" | "submitToChosen"> {
   const { loop, random, clock } = context;
   const pulling = new PullingAnswers();
+  const checked = new CheckedJobs();
   const answerNow = (asked: Asked): Promise<Omit<SatisfyView, "revision">> =>
     inSlices(loop.peek((state) => answer(state, asked, pulling, () => random.fraction())));
   return {
     async submitToChosen(_caller, { job, clusters: names, ask, selection }) {
       const query = { ask, selection, pulling: { names } };
       const { parts, choosing } = await readQuery(query, context);
-      const [submission] = await inSlices(checkSubmissions([job]));
-      invariant(choosing !== undefined && submission !== undefined, "both were given");
+      invariant(choosing !== undefined, "a selection was given");
+      const submission = await checked.check(job);
       const { tasks, version } = await inSlices(
         loop.peek((state) => answerPulling(state, parts, names, pulling)),
       );
-      const answers = tasks.map(({ clusters }) => clusters);
+      const answers = answersOf(tasks);
       const decided = await loop.submit({
         kind: "submit-to-chosen",
         submission,
@@ -197,8 +198,7 @@ function* answer(
 ): Generator<undefined, Omit<SatisfyView, "revision">> {
   checkCount(state, parts);
   const tasks = yield* answerAll(state, parts, pulling, known);
-  const ofEach = tasks.map(({ clusters }) => clusters);
-  const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
+  const chosen = choosing && chooseForAll(state, answersOf(tasks), choosing, random);
   const { ever, now } = inAllParts(tasks);
   const oneAfterOther =
     pulling === undefined && parts.length > 1 ? yield* notAtOnce(state, parts, ever) : [];
@@ -271,6 +271,18 @@ function* answerEach(
       known.set(key, clusters);
     }
     answers.push({ name: part.name, clusters });
+  }
+  return answers;
+}
+
+const knownAnswers = new WeakMap<readonly Answered[], readonly (readonly ShownAnswer[])[]>();
+
+/** The same list for the same results: the candidates that follow from it are remembered with it. */
+function answersOf(tasks: readonly Answered[]): readonly (readonly ShownAnswer[])[] {
+  let answers = knownAnswers.get(tasks);
+  if (answers === undefined) {
+    answers = tasks.map(({ clusters }) => clusters);
+    knownAnswers.set(tasks, answers);
   }
   return answers;
 }

@@ -194,6 +194,26 @@ describe("trying", () => {
     });
   });
 
+  test("places no job that would not start yet, and no more tasks than run at once", async () => {
+    await anObedientAgent(plane);
+    await operations.putGroup({ name: "night", paused: true });
+    const command = ["a"];
+    const tried = await tryJobs([
+      { spec: { command, beginAtMs: 8_640_000_000_000_000 } },
+      { spec: { command, beginAtMs: 1 } },
+      { spec: { command, group: "night" } },
+      { spec: { command, array: "0-4%2" } },
+    ]);
+    expect(
+      tried.map(({ placements, waiting, reason }) => [placements.length, waiting, reason]),
+    ).toEqual([
+      [0, 1, "not before +275760-09-13T00:00:00.000Z"],
+      [1, 0, undefined],
+      [0, 1, expect.stringMatching(/^group night is paused by /)],
+      [2, 3, "its array runs at most 2 at once"],
+    ]);
+  });
+
   test("rejects jobs that a submission would reject", async () => {
     const jobs = [{ spec: { command: ["a"], dependsOn: [{ on: ["nobody"] }] } }];
     await expect(tryJobs(jobs)).rejects.toThrow("jobs[0].dependsOn[0].on[0]");

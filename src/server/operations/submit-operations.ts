@@ -11,7 +11,7 @@ import { NO_RESOURCES } from "../../core/model/resources.ts";
 import { checkValue } from "../../core/model/texts.ts";
 import { isPossible } from "../../core/scheduler/explain/places.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
-import { type DryRun, dryRun } from "../../core/scheduler/explain/dry-run.ts";
+import { type DryRun, dryRun, type Shortage } from "../../core/scheduler/explain/dry-run.ts";
 import type { CommandOf } from "../../core/state/command.ts";
 import type { Submission } from "../../core/state/submission.ts";
 import { decide } from "../../core/state/decide.ts";
@@ -23,6 +23,7 @@ import {
 } from "../../core/state/decide/tasks/check-possible.ts";
 import type { State } from "../../core/state/state.ts";
 import { insideField, invalid, ofDocument, withField } from "../../lib/errors.ts";
+import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "../views/explain-job.ts";
@@ -36,6 +37,7 @@ import type {
   Submissions,
   SubmittedView,
 } from "./operations.ts";
+import { whyNotYet } from "../views/not-placed.ts";
 import type { TriedJobView } from "../views/views.ts";
 
 type SubmitOperations = Pick<
@@ -309,41 +311,37 @@ function tryAll(
     stepsMax: limits.stepsPerSliceMax,
     nowMs: command.nowMs,
   };
-  // Jobs with dependencies do not start now: they take no capacity from the rest.
-  const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
+  const blocked = specs.map((spec) => whyNotYet(state, spec, command.nowMs));
+  // Jobs that do not start now take no capacity from the rest.
+  const free = specs.filter((_, at) => blocked[at] === undefined);
   const trials = new Map<JobSpec, DryRun>();
   for (const [at, trial] of dryRun(state, free, policy, bounds).entries()) {
     const spec = free[at];
     if (spec !== undefined) trials.set(spec, trial);
   }
   const total = new MatchTotal();
-  return specs.map((spec) => {
+  return specs.map((spec, at) => {
     const isPossible = total.count(() => isEverPossible(state, spec));
-    return showTrial(state, spec, { trial: trials.get(spec), isPossible });
+    const trial = trials.get(spec) ?? blocked[at] ?? "";
+    return showTrial(state, spec, { trial, isPossible });
   });
 }
 
 function showTrial(
   state: State,
   spec: JobSpec,
-  {
-    trial,
-    isPossible: isEver,
-  }: { readonly trial: DryRun | undefined; readonly isPossible: boolean },
+  { trial, isPossible: isEver }: { readonly trial: DryRun | string; readonly isPossible: boolean },
 ): TriedJobView {
   const isPossible = isEver || isNothingRegistered(state, spec);
   const base = { name: spec.name, possible: isPossible, reasons: [], clusters: [], hints: [] };
-  if (trial === undefined) {
-    const reason = "waits for the jobs it depends on";
+  if (typeof trial === "string") {
     const tasks = taskTotalOf(spec);
-    return { ...base, tasks, placements: [], waiting: tasks, untried: 0, reason };
+    return { ...base, tasks, placements: [], waiting: tasks, untried: 0, reason: trial };
   }
-  const { tasks, placements, isStuck, isGroupFull } = trial;
+  const { tasks, placements, waitsFor } = trial;
   const left = tasks - placements.length;
-  const waits = isStuck || isGroupFull;
-  const full = isGroupFull
-    ? (fullGroup(state, spec) ?? `group ${spec.group} would be full`)
-    : undefined;
+  const waits = waitsFor !== undefined;
+  const full = waits ? describeShortage(state, spec, waitsFor) : undefined;
   return {
     ...base,
     tasks,
@@ -356,4 +354,18 @@ function showTrial(
     untried: waits ? 0 : left,
     ...(full === undefined ? {} : { reason: full }),
   };
+}
+
+/** Undefined: the reasons of nodes and clusters say it. */
+function describeShortage(state: State, spec: JobSpec, waitsFor: Shortage): string | undefined {
+  switch (waitsFor) {
+    case "capacity":
+      return undefined;
+    case "group":
+      return fullGroup(state, spec) ?? `group ${spec.group} would be full`;
+    case "array":
+      return `its array runs at most ${spec.tasksAtOnce} at once`;
+    default:
+      return unreachable(waitsFor);
+  }
 }

@@ -235,7 +235,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
       if (ended.exitCode > 255) throw invalid("ended.exit_code", "must be from 0 to 255");
       return ended.exitCode === 0
         ? { kind: "succeeded" }
-        : { kind: "exited", exitCode: ended.exitCode };
+        : { kind: "exited", exitCode: ended.exitCode, ...(message === "" ? {} : { message }) };
     case EndCause.SIGNALLED:
       if (ended.isOutOfMemory) return outOfMemory(measured(ended.memoryLimitBytes));
       return {

@@ -1,5 +1,5 @@
 import { positionOf } from "../../core/model/job/array-range.ts";
-import { type Job, rangesOf, taskTotalOf } from "../../core/model/job/job.ts";
+import { type Job, type JobSpec, rangesOf, taskTotalOf } from "../../core/model/job/job.ts";
 import { countHeld, isHeldAt } from "../../core/model/job/user-hold.ts";
 import { isAtTaskLimit, activeTasksOf } from "../../core/model/progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
@@ -33,9 +33,22 @@ export function whyNotPlaced(state: State, record: JobRecord): string | undefine
   if (hold !== undefined && hold.tasks === undefined) return `on hold: ${hold.reason}`;
   const at = beginsLater(record);
   if (at !== undefined) return `not before ${at}`;
+  return whyPaused(state, spec);
+}
+
+/** The same for a job that is not submitted. */
+export function whyNotYet(state: State, spec: JobSpec, nowMs: number): string | undefined {
+  const { beginAtMs } = spec.terms;
+  if (spec.dependsOn !== undefined) return "waits for the jobs it depends on";
+  if (beginAtMs !== undefined && beginAtMs > nowMs) {
+    return `not before ${new Date(beginAtMs).toISOString()}`;
+  }
+  return whyPaused(state, spec);
+}
+
+function whyPaused(state: State, spec: JobSpec): string | undefined {
   const group = state.groups.get(spec.group)?.group;
-  if (group?.pausedBy !== undefined) return `group ${group.id} is paused by ${group.pausedBy}`;
-  return undefined;
+  return group?.pausedBy && `group ${group.id} is paused by ${group.pausedBy}`;
 }
 
 /** The earliest start of the job; undefined: it may start already. */

@@ -234,7 +234,7 @@ function failureOutcome(failure: TaskFailure): Outcome & { readonly reason: stri
   const reason = describeFailure(failure);
   switch (failure.kind) {
     case "exited":
-      return { reason, exitCode: failure.exitCode };
+      return failure.message === undefined ? { reason, exitCode: failure.exitCode } : { reason };
     case "signalled":
       return { reason, signal: failure.signal };
     case "time-limit":

@@ -1,4 +1,4 @@
-import type { Revision } from "../../core/model/ids.ts";
+import type { JobId, Revision } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { limits } from "../../limits.ts";
@@ -143,8 +143,8 @@ class FollowedJob {
     this.revision = revision;
   }
 
-  get id(): string {
-    return String(this.#snapshot.job.id);
+  get id(): JobId {
+    return this.#snapshot.job.id;
   }
 
   get isEnded(): boolean {
@@ -157,7 +157,7 @@ class FollowedJob {
     const { name, labels, work } = job.spec;
     const reason = reasonOf(job, only);
     return {
-      id: this.id,
+      id: String(job.id),
       name,
       labels,
       workload: work.kind === "workload" ? work.text : undefined,
@@ -195,8 +195,8 @@ class FollowedTask {
     return this.#changed.revision;
   }
 
-  get jobId(): string {
-    return String(this.#changed.job.id);
+  get jobId(): JobId {
+    return this.#changed.job.id;
   }
 
   get task(): TaskView {

@@ -1,4 +1,4 @@
-import type { Revision } from "../../core/model/ids.ts";
+import type { JobId, Revision } from "../../core/model/ids.ts";
 import type { AppError } from "../../lib/errors.ts";
 import type { JobView, WatchEventView } from "../views/views.ts";
 
@@ -76,9 +76,9 @@ export interface JobBrief extends Pick<JobView, "id" | "state" | "tasks" | "reas
 /** The event as watches receive it. Jobs and tasks are rendered on access: most followers need only ids. */
 export type FollowedEvent =
   | Exclude<WatchEventView, { kind: "job" | "task" }>
-  | (Extract<WatchEventView, { kind: "task" }> & { readonly jobId: string })
+  | (Extract<WatchEventView, { kind: "task" }> & { readonly jobId: JobId })
   | (Extract<WatchEventView, { kind: "job" }> & {
-      readonly id: string;
+      readonly id: JobId;
       readonly isEnded: boolean;
       /** Rendered without most of its spec. */
       readonly brief: JobBrief;

@@ -234,7 +234,7 @@ test("a follower receives the id of a job and whether it ended, and can render i
   settle();
   hub.publish(aCommit(1, [aJob(7)]));
   settle();
-  expect(heard).toMatchObject([{ kind: "job", id: "7", isEnded: false, revision: 1 }]);
+  expect(heard).toMatchObject([{ kind: "job", id: jobId(7), isEnded: false, revision: 1 }]);
   const shown = reader.events.find((event) => event.kind === "job");
   const [told] = heard;
   expect(told?.kind === "job" && told.job).toEqual(shown?.job);

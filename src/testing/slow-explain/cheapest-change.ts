@@ -56,8 +56,10 @@ function* taskEnds(state: State, request: Request): Iterable<Costed> {
       if (job === undefined) continue;
       const free = { ...record.free };
       addInto(free, task.takes ?? job.spec.needs);
-      const { node, tasks } = record;
-      const emptier = { node, tasks, free, graph: record.graph };
+      const { node, tasks, graph } = record;
+      const own = job.spec.where.port;
+      const ports = { has: (port: number) => port !== own && record.ports.has(port) };
+      const emptier = { node, tasks, free, graph, ports };
       if (judge(state.filters, request, emptier).kind !== "yes") continue;
       const id = formatTaskId(task.jobId, task.index, job.spec.array !== undefined);
       yield { step: { kind: "task-ends", task: id, node: node.id }, cost: 0 };
@@ -73,8 +75,8 @@ function* nodesBack(state: State, request: Request): Iterable<Costed> {
     if (isSchedulable(node)) continue;
     const { sickness: _s, quarantine: _q, ...well } = node;
     const link = { kind: "connected", session: 1, sinceMs: 0 } as const;
-    const { free, graph, tasks } = record;
-    const ready = { node: { ...well, link, drain: undefined }, free, graph, tasks };
+    const { free, graph, tasks, ports } = record;
+    const ready = { node: { ...well, link, drain: undefined }, free, graph, tasks, ports };
     if (judge(state.filters, request, ready).kind !== "yes") continue;
     if (node.link.kind === "connected") {
       yield { step: { kind: "undrain", node: node.id }, cost: 0.1 };

@@ -13,7 +13,7 @@ import type { RikWorkers } from "../workers/workers.ts";
 import type { RikInstance } from "./instance.ts";
 import type { InstanceBook } from "./instance-book.ts";
 import type { InstanceLifecycle } from "./lifecycle.ts";
-import { Subscription } from "./subscription.ts";
+import { type EndReport, Subscription } from "./subscription.ts";
 
 export interface ControllersOptions {
   readonly book: InstanceBook;
@@ -28,6 +28,8 @@ export interface ControllersOptions {
 export interface RikController {
   readonly principal: Principal;
   readonly name: string;
+  /** Whether it is rik's own program. */
+  readonly isRik: boolean;
 }
 
 /** Controllers of rik: their requests, and the statuses that they receive. */
@@ -54,7 +56,8 @@ export class Controllers {
     const { book, workers, logger } = this.#options;
     sink.begin();
     const others = [...this.#subscriptions].filter(({ controller }) => controller === name);
-    const subscription = new Subscription(name, connection, sink);
+    const isSuccessor = book.hasSubscribed(name);
+    const subscription = new Subscription(name, connection, sink, isSuccessor);
     this.#subscriptions.add(subscription);
     this.#hadOne.add(connection);
     book.noteSubscriber(name).catch((error: unknown) => {
@@ -84,7 +87,9 @@ export class Controllers {
     who: RikController,
     context: CallContext,
   ): Promise<void> {
-    if (request.action === WorkloadRequestKind.DESTROY) await this.#destroy(request, who, context);
+    if (request.instanceId === "") this.#ignore(who);
+    else if (request.action === WorkloadRequestKind.DESTROY)
+      await this.#destroy(request, who, context);
     else await this.#create(request, who, context);
     if (this.#isDeaf(who, context)) throw deafController();
   }
@@ -97,41 +102,60 @@ export class Controllers {
     else home.instance(id, workloadId, state);
   }
 
+  /** rik's controller finds instances by the beginning of their ids: a status without one would be that of any of them. */
+  #ignore({ name: controller }: RikController): void {
+    this.#options.logger.warn({ controller }, "a request without instance_id is ignored");
+  }
+
   async #create(
-    { instanceId: id, workloadId, definition }: SchedulingRequest,
-    { principal, name: controller }: RikController,
-    { connection }: CallContext,
+    request: SchedulingRequest,
+    who: RikController,
+    context: CallContext,
   ): Promise<void> {
     const { book, lifecycle } = this.#options;
+    const { instanceId: id, workloadId, definition } = request;
+    const { principal, name: controller } = who;
+    const { connection } = context;
     const known = book.find(controller, id);
-    if (known === undefined) {
+    const create = (replaced?: RikInstance): Promise<void> => {
       const home = this.#homeOf(controller, connection);
-      return lifecycle.create({ controller, id, workloadId, definition, home }, principal);
-    }
+      return lifecycle.create(
+        { controller, id, workloadId, definition, home },
+        principal,
+        replaced,
+      );
+    };
+    if (known === undefined) return create();
     const own = await this.#strangerTo(known, connection);
     if (own !== undefined) {
       own.clashes.add(id);
       return own.instance(id, workloadId, { status: ResourceStatus.FAILED, reason: CLASH });
     }
     await known.submitting; // an answer means that it is stored
+    if (book.find(controller, id) !== known) return this.#create(request, who, context);
+    if (isLeaving(known) || known.workloadId !== workloadId) return create(known);
     // A repeated request: from a controller that has not received the answer.
     if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
     this.changed(known);
   }
 
   async #destroy(
-    { instanceId: id, workloadId }: SchedulingRequest,
-    { principal, name }: RikController,
-    { connection }: CallContext,
+    request: SchedulingRequest,
+    who: RikController,
+    context: CallContext,
   ): Promise<void> {
-    const { book, lifecycle } = this.#options;
+    const { book, lifecycle, replays } = this.#options;
+    const { principal, name } = who;
+    const { instanceId: id, workloadId } = request;
+    const { connection } = context;
     const own = this.#subscriptionAt(connection);
     if (own?.clashes.delete(id) === true) {
       return own.instance(id, workloadId, { status: ResourceStatus.TERMINATED, reason: CLASH });
     }
     const instance = book.find(name, id);
-    if (instance === undefined) return;
+    if (instance === undefined) return this.#endGhost(request, who, context);
     if ((await this.#strangerTo(instance, connection)) !== undefined) return;
+    if (!replays && instance.home?.isOpen !== true) instance.home = this.#homeOf(name, connection);
     await lifecycle.destroy(instance, principal, "destroyed by its controller");
     if (instance.state.status === ResourceStatus.TERMINATED) this.changed(instance);
   }
@@ -165,12 +189,13 @@ export class Controllers {
   /** Instances whose controller is gone belong to the next one of its name. */
   #adopt(subscription: Subscription): void {
     const { book, replays } = this.#options;
+    if (!replays) return; // it may know none of them, and any status of such a one ends it
     for (const instance of book.of(subscription.controller)) {
       if (instance.home?.isOpen === true) continue;
       instance.home = subscription;
       const isNews =
         instance.state.status !== ResourceStatus.PENDING || instance.state.reason !== "";
-      if (replays && isNews) this.changed(instance);
+      if (isNews) this.changed(instance);
     }
   }
 
@@ -199,9 +224,9 @@ export class Controllers {
     this.#isNoting = true;
     try {
       while (this.#ended.length > 0) {
-        const ended = this.#ended.splice(0, NOTED_AT_ONCE);
+        const ended = this.#ended.splice(0, limits.rikNotesAtOnceMax);
         await book.told(ended);
-        for (const { home, id, workloadId, state } of ended) home?.instance(id, workloadId, state);
+        for (const instance of ended) this.#sendEnd(instance);
       }
     } catch (error) {
       logger.warn({ reason: describeChain(error) }, "ends of instances not noted");
@@ -210,19 +235,56 @@ export class Controllers {
     }
   }
 
+  #sendEnd(instance: RikInstance): void {
+    const { book } = this.#options;
+    const { controller, home, id, workloadId, state, jobId } = instance;
+    const report: EndReport = {
+      sent: () => (jobId === undefined ? undefined : book.notes.sent(jobId)),
+      notSent: () => book.notTold(instance),
+    };
+    if (home === undefined || book.has(controller, id)) report.notSent();
+    else home.instance(id, workloadId, state, report);
+  }
+
+  /**
+   * Its controller still has an instance that this server does not have: the server was killed before it had stored the instance or while
+   * it sent its end, or the controller before it had stored that end.
+   */
+  #endGhost(
+    { instanceId: id, workloadId }: SchedulingRequest,
+    { name, isRik }: RikController,
+    { connection }: CallContext,
+  ): void {
+    const home = this.#homeOf(name, connection);
+    if (home === undefined) return;
+    const ghost = this.#options.book.notes.takeGhost(name, id);
+    const isOwn = isRik && home.connection === connection;
+    if (ghost === undefined && !(isOwn && mayHave(home, id))) return;
+    const reason = "the server has no such instance any more";
+    const state = { status: ResourceStatus.TERMINATED, reason };
+    home.instance(id, ghost?.workloadId ?? workloadId, state);
+  }
+
   /**
    * rik's controller does not subscribe again when its stream has ended, and ends itself when a request fails:
    * its supervisor starts it again, and it receives all missed statuses.
    */
-  #isDeaf({ name }: RikController, { connection, headers }: CallContext): boolean {
-    if (!RIK_CONTROLLER.test(headers["user-agent"] ?? "")) return false;
+  #isDeaf({ name, isRik }: RikController, { connection }: CallContext): boolean {
+    if (!isRik) return false;
     if (!this.#hadOne.has(connection) && !this.#options.book.hasSubscribed(name)) return false;
     return this.#homeOf(name, connection) === undefined;
   }
 }
 
-/** All releases of rik. */
-const RIK_CONTROLLER = /^tonic\/0\.8\b/;
+/**
+ * rik's controller destroys only instances that its database has; it removes them at their ends, of which one may be under way. The first of
+ * its name has lost nothing.
+ */
+const mayHave = (home: Subscription, id: string): boolean => home.isSuccessor && !home.hasEnded(id);
+
+/** A controller that creates its id wants another instance. */
+const isLeaving = ({ isGoing, isTold, state: { status } }: RikInstance): boolean =>
+  isGoing || isTold || status === ResourceStatus.DESTROYING || status === ResourceStatus.TERMINATED;
+
 const CLASH =
   "another controller without a name has an instance of this id; give each controller a name and a token";
-const NOTED_AT_ONCE = 1_000;

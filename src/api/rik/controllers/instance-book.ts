@@ -1,5 +1,6 @@
 import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { RecentMap } from "../../../lib/collections/recent-map.ts";
 import { limits } from "../../../limits.ts";
 import type { JobView } from "../../../server/views/views.ts";
 import type { FollowedEvent, JobBrief } from "../../../server/watch/watch-format.ts";
@@ -14,11 +15,12 @@ import {
   stateOfInstance,
   stateOfJob,
   stateOfTask,
+  submitterOf,
   WORKLOAD_LABEL,
 } from "../translate.ts";
+import { EndNotes, keyOf } from "./end-notes.ts";
 import { newInstance, type RikInstance } from "./instance.ts";
 
-const GONE = "rik/gone/";
 const REFUSED = "rik/refused/";
 export const CONTROLLER = "rik/controller/";
 
@@ -26,15 +28,17 @@ export const CONTROLLER = "rik/controller/";
 export class InstanceBook {
   readonly #operations: RikOperations;
   readonly #byController = new Map<string, Map<string, RikInstance>>();
-  readonly #byJob = new Map<string, RikInstance>();
-  /** Jobs whose ends were reported: their notes are removed with them. */
-  readonly #gone = new Set<string>();
+  /** By the numbers of their jobs: V8 looks new strings up in a table of its own, before it does in a map. */
+  readonly #byJob = new Map<number, RikInstance>();
+  readonly notes: EndNotes;
+  readonly #definitions = new RecentMap<string, string>(limits.rikTemplatesMax);
   readonly #known = new Set<string>();
   #hear: (instance: RikInstance) => void = () => undefined;
   #close: () => void = () => undefined;
 
   constructor(access: RikAccess) {
     this.#operations = access.as(SERVER);
+    this.notes = new EndNotes(this.#operations);
   }
 
   /**
@@ -104,6 +108,7 @@ export class InstanceBook {
     input: Pick<RikInstance, "controller" | "id" | "workloadId" | "home"> & Partial<RikInstance>,
   ): RikInstance {
     const instance = newInstance(input);
+    this.notes.forgetGhost(input.controller, input.id);
     this.#put(instance);
     return instance;
   }
@@ -115,14 +120,12 @@ export class InstanceBook {
 
   submitted(instance: RikInstance, jobId: string): void {
     instance.jobId ??= jobId;
-    this.#byJob.set(jobId, instance);
+    this.#byJob.set(Number(jobId), instance);
   }
 
   /** It never becomes a job: its controller receives the reason, and may destroy it. */
   async refused(instance: RikInstance, reason: string): Promise<void> {
-    const { controller, id, workloadId } = instance;
-    const text = JSON.stringify({ controller, id, workloadId, reason });
-    await this.#operations.putDoorRecords([{ id: REFUSED + keyOf(controller, id), text }]);
+    await this.#operations.putDoorRecords([refusedRecord(instance, reason)]);
     instance.isOver = true;
     this.change(instance, { status: ResourceStatus.FAILED, reason });
   }
@@ -140,16 +143,31 @@ export class InstanceBook {
     } else this.#hear(instance);
   }
 
-  /** Stores that the ends of these instances were reported to their controllers, and drops the instances. */
+  /** Stores that the ends of these instances are about to be sent to their controllers, and drops the instances. */
   async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
       jobId === undefined
         ? { id: REFUSED + keyOf(controller, id), text: undefined }
-        : { id: GONE + jobId, text: "" },
+        : this.notes.note(jobId),
     );
-    for (const { jobId } of instances) if (jobId !== undefined) this.#gone.add(jobId);
     await this.#operations.putDoorRecords(records);
     for (const instance of instances) this.#drop(instance);
+  }
+
+  /** Its controller has another instance of its id, and receives nothing more of this one, also from the next server. */
+  async retired(instance: RikInstance): Promise<void> {
+    await this.told([instance]);
+    if (instance.jobId !== undefined) this.notes.sent(instance.jobId);
+  }
+
+  /** Its end was not sent after all: the next controller of its name receives it. */
+  notTold(instance: RikInstance): void {
+    const { controller, id, jobId, state } = instance;
+    if (this.has(controller, id)) return void this.retired(instance).catch(ignore);
+    instance.isTold = false;
+    if (jobId !== undefined) this.notes.notSent(jobId);
+    else this.#operations.putDoorRecords([refusedRecord(instance, state.reason)]).catch(ignore);
+    this.#put(instance);
   }
 
   /** The next server would find again instances that had ended before they were destroyed. */
@@ -162,19 +180,19 @@ export class InstanceBook {
     let instances = this.#byController.get(controller);
     if (instances === undefined) this.#byController.set(controller, (instances = new Map()));
     instances.set(id, instance);
-    if (jobId !== undefined) this.#byJob.set(jobId, instance);
+    if (jobId !== undefined) this.#byJob.set(Number(jobId), instance);
   }
 
   #drop(instance: RikInstance): void {
     const { controller, id, jobId } = instance;
     if (this.find(controller, id) === instance) this.#byController.get(controller)?.delete(id);
-    if (jobId !== undefined) this.#byJob.delete(jobId);
+    if (jobId !== undefined) this.#byJob.delete(Number(jobId));
   }
 
   async #read(): Promise<void> {
     for (const { id, text } of await this.#operations.listDoorRecords("rik")) {
-      if (id.startsWith(GONE)) this.#gone.add(id.slice(GONE.length));
-      else if (id.startsWith(CONTROLLER)) this.#known.add(id.slice(CONTROLLER.length));
+      if (this.notes.read({ id, text })) continue;
+      if (id.startsWith(CONTROLLER)) this.#known.add(id.slice(CONTROLLER.length));
       else if (id.startsWith(REFUSED)) this.#put(fromRecord(text));
     }
   }
@@ -207,20 +225,37 @@ export class InstanceBook {
   }
 
   #found(job: JobView): void {
-    const { id: jobId, spec, instance: slot } = job;
+    const { id: jobId, spec, instance: slot, submittedBy } = job;
     const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = spec.labels ?? {};
-    if (controller === undefined || workloadId === undefined || this.#gone.has(jobId)) return;
-    if (slot !== undefined) {
-      const known = this.#byJob.get(jobId);
-      if (known !== undefined) known.definition = spec.workload;
+    if (controller === undefined || workloadId === undefined) return;
+    if (this.notes.has(jobId)) {
+      const isLatest = !isRest(controller) && !this.has(controller, spec.name);
+      if (isLatest) this.notes.found(controller, spec.name, { workloadId, jobId });
       return;
     }
+    if (slot !== undefined) {
+      const known = this.#byJob.get(Number(jobId));
+      if (known !== undefined) known.definition = this.#shared(spec.workload);
+      return;
+    }
+    // Another door has copied the labels, as `busbar rerun` does: an id that its controller does not know would end it.
+    if (submittedBy !== submitterOf(controller)) return;
     const state = stateOfJob(job);
     const isOver = hasEnded(job);
     if (state.status === ResourceStatus.TERMINATED && isRest(controller)) return;
     // Pages have the newest first: an older job of that name was replaced.
     if (this.has(controller, spec.name)) return;
-    this.#put(newInstance({ controller, id: spec.name, workloadId, jobId, state, isOver }));
+    const definition = this.#shared(spec.workload);
+    const names = { controller, id: spec.name, workloadId, jobId };
+    this.#put(newInstance({ ...names, definition, state, isOver }));
+  }
+
+  /** One text for equal definitions: many instances have the same, and each job was read with a text of its own. */
+  #shared(definition: string | undefined): string | undefined {
+    if (definition === undefined) return undefined;
+    const known = this.#definitions.get(definition);
+    if (known === undefined) this.#definitions.set(definition, definition);
+    return known ?? definition;
   }
 
   #happened(event: FollowedEvent): void {
@@ -243,19 +278,16 @@ export class InstanceBook {
   }
 
   #jobChanged(job: JobBrief): void {
-    const known = this.#byJob.get(job.id);
+    const known = this.#byJob.get(Number(job.id));
     const instance = known ?? this.#newJob(job);
     if (instance === undefined) return;
     // The event of its task came before its controller was known.
     if (known === undefined) this.change(instance, stateOfJob(job));
     if (!hasEnded(job) || instance.isOver) return;
     instance.isOver = true;
-    const { node } = instance.state;
+    const { node, reason } = instance.state; // of the last event of its task
     const ended = stateOfJob(job);
-    this.change(
-      instance,
-      ended.reason === "" ? { ...ended, reason: instance.state.reason, node } : ended,
-    );
+    this.change(instance, { ...ended, reason: ended.reason === "" ? reason : ended.reason, node });
     // Its slot is removed, or has another job at once: that is an instance of the same name.
     if (instance.service !== undefined && job.state === "cancelled") this.#drop(instance);
   }
@@ -265,6 +297,7 @@ export class InstanceBook {
     const { id: jobId, name, labels, workload: definition, instance: slot } = job;
     const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = labels;
     if (controller === undefined || workloadId === undefined) return undefined;
+    if (this.notes.has(jobId)) return undefined; // its id is that of another instance
     const known = this.find(controller, name);
     if (known !== undefined && known.jobId === undefined && !known.isOver) {
       this.submitted(known, jobId);
@@ -289,11 +322,9 @@ export class InstanceBook {
 
   /** Removed by age or number, long after its end. An end that its controller has not received stays known. */
   #removed(jobId: string): void {
-    const instance = this.#byJob.get(jobId);
-    this.#byJob.delete(jobId);
-    if (this.#gone.delete(jobId)) {
-      this.#operations.putDoorRecords([{ id: GONE + jobId, text: undefined }]).catch(ignore);
-    }
+    const instance = this.#byJob.get(Number(jobId));
+    this.#byJob.delete(Number(jobId));
+    this.notes.remove(jobId);
     if (instance === undefined || instance.isTold || instance.service !== undefined) return;
     if (instance.state.status === ResourceStatus.FAILED) {
       instance.jobId = undefined;
@@ -305,7 +336,10 @@ export class InstanceBook {
 /** The server is stopping or broken; the next one reads the same rows. */
 const ignore = (): void => undefined;
 
-const keyOf = (controller: string, id: string): string => `${controller}/${encodeURIComponent(id)}`;
+function refusedRecord({ controller, id, workloadId }: RikInstance, reason: string) {
+  const text = JSON.stringify({ controller, id, workloadId, reason });
+  return { id: REFUSED + keyOf(controller, id), text };
+}
 
 function fromRecord(text: string): RikInstance {
   const { reason, ...names } = JSON.parse(text) as Pick<

@@ -5,6 +5,7 @@ import { AppError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import { doubtfulImages } from "../definition.ts";
 import type { RikAccess } from "../operations.ts";
+import { inRikWords } from "../status.ts";
 import { type RikInstanceInput, toSubmission } from "../translate.ts";
 import type { RikInstance } from "./instance.ts";
 import type { InstanceBook } from "./instance-book.ts";
@@ -23,13 +24,16 @@ export class InstanceLifecycle {
     this.#options = options;
   }
 
-  /** Resolves when it is durable, as a job or as a rejected one. */
+  /** Resolves when it is durable, as a job or as a rejected one. `replaced`: the instance that had its id. */
   async create(
     input: RikInstanceInput & Pick<RikInstance, "home">,
     principal: Principal,
+    replaced?: RikInstance,
   ): Promise<void> {
+    if (replaced !== undefined) replaced.isTold = true; // its end would be taken for that of the new one
     const instance = this.#options.book.add(input);
-    instance.submitting = this.#submit(instance, input.definition, principal);
+    const gone = replaced === undefined ? undefined : this.#retire(replaced, principal);
+    instance.submitting = this.#submit(instance, input.definition, principal, gone);
     try {
       await instance.submitting;
     } catch (error) {
@@ -39,27 +43,44 @@ export class InstanceLifecycle {
   }
 
   async destroy(instance: RikInstance, principal: Principal, reason: string): Promise<void> {
-    const { book, operations } = this.#options;
+    const { book } = this.#options;
     if (instance.isTold) return;
     await instance.submitting?.catch(() => undefined); // the submitter receives it
-    if (!instance.isOver && instance.jobId !== undefined) {
-      try {
-        await operations.as(principal).cancelJob(instance.jobId, reason);
-        instance.isGoing = true;
-        return;
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      }
-    }
+    if (await this.#cancel(instance, principal, reason)) return;
     if (instance.state.status === ResourceStatus.TERMINATED) return;
     // There is nothing to end: its worker would not answer.
     book.change(instance, { status: ResourceStatus.DESTROYING, reason });
     book.change(instance, { status: ResourceStatus.TERMINATED, reason });
   }
 
-  async #submit(instance: RikInstance, definition: string, principal: Principal): Promise<void> {
+  /** False: it has no job that could be ended. */
+  async #cancel(instance: RikInstance, principal: Principal, reason: string): Promise<boolean> {
+    if (instance.isOver || instance.jobId === undefined) return false;
+    try {
+      await this.#options.operations.as(principal).cancelJob(instance.jobId, reason);
+      instance.isGoing = true;
+      return true;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+      return false;
+    }
+  }
+
+  async #retire(instance: RikInstance, principal: Principal): Promise<void> {
+    await this.#cancel(instance, principal, "its controller created another instance of this id");
+    await this.#options.book.retired(instance);
+  }
+
+  /** `ready`: settles when it can be submitted. */
+  async #submit(
+    instance: RikInstance,
+    definition: string,
+    principal: Principal,
+    ready: Promise<void> | undefined,
+  ): Promise<void> {
     const { book, operations, logger } = this.#options;
     const { controller, id, workloadId } = instance;
+    await ready;
     try {
       const submission = toSubmission({ controller, workloadId, id, definition });
       const doubtful = doubtfulImages(readWorkload(definition));
@@ -70,7 +91,7 @@ export class InstanceLifecycle {
       const { jobs } = await operations.as(principal).submitJobs([submission], options);
       if (jobs[0] !== undefined) book.submitted(instance, jobs[0].id);
     } catch (error) {
-      const known = AppError.from(error, "submit an instance");
+      const known = inRikWords(AppError.from(error, "submit an instance"));
       if (known.code === "unavailable" || known.code === "internal") throw known;
       logger.info({ controller, instance: id, reason: known.message }, "instance refused");
       await book.refused(instance, known.message);

@@ -5,6 +5,7 @@ import { limits } from "../../../limits.ts";
 import { turns } from "../../../server/loop/in-slices.ts";
 import type { ConnectionMemory } from "../../grpc/memory/call-memory.ts";
 import { type BodyTerms, receiveBody } from "../../web/receive-body.ts";
+import { inRikWords } from "../status.ts";
 
 /** The answer to a request. */
 export type RestAnswer =
@@ -67,7 +68,7 @@ export function textOf(fields: RestFields, name: string): string {
   throw new RestRefusal(400, what);
 }
 
-export function countOf(fields: RestFields, name: string, absent: number): number {
+export function countOf<Absent>(fields: RestFields, name: string, absent: Absent): number | Absent {
   const value = fields[name];
   if (value === undefined || value === null) return absent;
   const { rikReplicasMax: max } = limits;
@@ -152,6 +153,6 @@ const STATUSES: Readonly<Partial<Record<AppError["code"], number>>> = {
 
 export function toAnswer(error: unknown): RestAnswer {
   if (error instanceof RestRefusal) return { status: error.status, text: error.message };
-  const { code, message } = AppError.from(error, "internal error");
+  const { code, message } = inRikWords(AppError.from(error, "internal error"));
   return { status: STATUSES[code] ?? 500, text: message };
 }

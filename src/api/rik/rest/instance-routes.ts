@@ -1,9 +1,12 @@
 import { serviceId } from "../../../core/model/ids.ts";
-import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import {
+  readWorkload,
+  type WorkloadDefinition,
+} from "../../../core/model/job/workload/workload.ts";
 import { numberIn } from "../../../core/model/service/service.ts";
 import type { RikInstance } from "../controllers/instance.ts";
-import { toValue } from "../definition.ts";
-import { ANYBODY, statusText } from "../translate.ts";
+import { portFor, toValue } from "../definition.ts";
+import { controllersOf, statusText } from "../translate.ts";
 import { countOf, mapped, notFound, parseFields, RestRefusal, textOf } from "./exchange.ts";
 import { instanceName } from "./names.ts";
 import {
@@ -19,7 +22,7 @@ import {
 /** The user's own, and those of the controller of the same name. */
 function* instancesOf({ book }: RestParts, call: RestCall): Generator<RikInstance, void> {
   yield* book.of(ownerOf(call));
-  yield* book.of(call.principal.name ?? ANYBODY);
+  for (const controller of controllersOf(call.principal.name)) yield* book.of(controller);
 }
 
 export const instancesOfWorkload = (parts: RestParts, call: RestCall, id: string): RikInstance[] =>
@@ -27,17 +30,19 @@ export const instancesOfWorkload = (parts: RestParts, call: RestCall, id: string
 
 function findInstance(parts: RestParts, call: RestCall, id: string): RikInstance | undefined {
   const { book } = parts;
-  return book.find(ownerOf(call), id) ?? book.find(call.principal.name ?? ANYBODY, id);
+  for (const owner of [ownerOf(call), ...controllersOf(call.principal.name)]) {
+    const instance = book.find(owner, id);
+    if (instance !== undefined) return instance;
+  }
+  return undefined;
 }
 
 /** As rik's controller stores it; rik has no place and no reason. */
-export function showInstance({ workloadBook }: RestParts, instance: RikInstance): object {
-  const { id, workloadId, jobId, state } = instance;
-  const definition = instance.definition ?? workloadBook.get(workloadId)?.definition;
-  const value =
-    definition === undefined
-      ? undefined
-      : toValue(readWorkload(definition), jobId === undefined ? undefined : +jobId);
+export function showInstance(parts: RestParts, instance: RikInstance): object {
+  const { id, workloadId, state } = instance;
+  const definition = instance.definition ?? parts.workloadBook.get(workloadId)?.definition;
+  const workload = definition === undefined ? undefined : readWorkload(definition);
+  const value = workload && toValue(workload, portShown(parts, instance, workload));
   return {
     workload_id: workloadId,
     namespace: "default",
@@ -50,8 +55,19 @@ export function showInstance({ workloadBook }: RestParts, instance: RikInstance)
   };
 }
 
+/** The port that its worker chose; of an instance without a worker the one that it gets where that is free. */
+function portShown(
+  { workers }: RestParts,
+  { jobId, state }: RikInstance,
+  workload: WorkloadDefinition,
+): number | undefined {
+  if (workload.function === undefined || jobId === undefined) return undefined;
+  const chosen = state.node === undefined ? undefined : workers.at(state.node)?.portOf(+jobId);
+  return chosen ?? portFor(workload, +jobId);
+}
+
 /** Whether the service itself named the instance, because a user scaled it: its number must be changed there. */
-export const isCounted = ({ service, id }: RikInstance): boolean =>
+export const isCounted = ({ service, id }: Pick<RikInstance, "service" | "id">): boolean =>
   service !== undefined && numberIn({ service: serviceId(service), name: id }) !== undefined;
 
 export function newNames({ book, random }: RestParts, call: RestCall, total: number): string[] {
@@ -94,6 +110,10 @@ export const createInstances: Route = async (parts, call) => {
   const own = textOf(fields, "name");
   if (replicas > 1) throw new RestRefusal(400, "Cannot use name with multiple replicas");
   if (findInstance(parts, call, own) !== undefined) throw notFound("Name already used");
+  if (isCounted({ service: workload.service, id: own })) {
+    const problem = `${own} is a name that the service gives to its instances; choose another`;
+    throw new RestRefusal(400, `name: ${problem}`);
+  }
   const names = replicas === 0 ? [] : [own];
   await parts.workloads.add(workload, names, call.principal);
   return { status: 201, json: names };

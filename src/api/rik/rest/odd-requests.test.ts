@@ -29,6 +29,26 @@ test("a deeply nested body is refused before it is parsed", async () => {
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("levels deep")]);
 });
 
+test("a refusal names the field as the caller wrote it", async () => {
+  const ask = await serve(await open());
+  const id = await workload(ask);
+  const env = [{ name: "A", value: "x".repeat(300_000) }];
+  const large = { ...pod("large"), spec: { containers: [{ name: "a", image: "a:1", env }] } };
+  const cases: [route: string, body: object, text: RegExp][] = [
+    ["instances.create", { workload_id: id, name: "a%b" }, /^name: "a%b" is not a name/],
+    ["workloads.create", large, /^definition: has \d+ characters; at most/],
+    ["workloads.update", { id, value: pod("web"), max_unavailable: 0 }, /^max_unavailable: must/],
+  ];
+  for (const [route, body, text] of cases) {
+    const refused = await ask("POST", route, body);
+    expect([route, refused.status, refused.text]).toEqual([
+      route,
+      400,
+      expect.stringMatching(text),
+    ]);
+  }
+});
+
 test("instances that are being destroyed do not count when a workload is scaled", async () => {
   const bed = await open();
   const ask = await serve(bed);
@@ -50,4 +70,29 @@ test("instances that are being destroyed do not count when a workload is scaled"
   expect(await scale(4)).toMatchObject({ created: { length: 2 }, deleted: { length: 0 } });
   await running(4);
   expect(await scale(4)).toEqual({ created: [], deleted: [] });
+});
+
+test("a workload is not scaled without a number: null is none", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const id = await workload(ask);
+  await ask("POST", "workloads.scale", { id, replicas: 2 });
+  for (const body of [{ id }, { id, replicas: null }]) {
+    const refused = { status: 400, text: "missing field `replicas`" };
+    expect(await ask("POST", "workloads.scale", body)).toMatchObject(refused);
+  }
+  expect((await instances(ask)).length).toBe(2);
+});
+
+test("a name that a service gives to an instance is its own: a user could not delete the instance", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const id = await workload(ask);
+  const { service } = json(await ask("GET", `workloads.status/${id}`)) as { service: string };
+  const create = (name: string) => ask("POST", "instances.create", { workload_id: id, name });
+  expect(await create(`${service}-7`)).toMatchObject({
+    status: 400,
+    text: `name: ${service}-7 is a name that the service gives to its instances; choose another`,
+  });
+  expect((await create(`${service}-x`)).status).toBe(201);
 });

@@ -172,6 +172,10 @@ test("with a secret, users send a name and a token, and see their own workloads"
   const admin = basic("ops:a-long-secret");
   const made = await ask("POST", "tokens.create", { role: "controller", name: "web" }, admin);
   const { token } = json(made) as { token: string };
+  for (const name of ["", "a b", "../x", "rest", "anybody", "others", "x".repeat(64)]) {
+    const refused = await ask("POST", "tokens.create", { role: "controller", name }, admin);
+    expect([name, refused.status]).toEqual([name, 400]); // no caller could use it
+  }
   const web = basic(`web:${token}`);
   expect((await ask("POST", "workloads.create", pod("web"), web)).status).toBe(200);
   expect((json(await ask("GET", "workloads.list", undefined, web)) as object[]).length).toBe(1);

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
-import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RikRole } from "../callers.ts";
 import { statusText } from "../translate.ts";
@@ -78,11 +77,7 @@ const createToken: Route = async ({ callers }, call) => {
   if (callers.areAsked && !callers.hasSecret(call.principal)) {
     throw new RestRefusal(403, "tokens are made with the secret, and not with a token");
   }
-  try {
-    return { status: 200, json: { name, token: callers.tokenFor(role satisfies RikRole, name) } };
-  } catch (error) {
-    throw new RestRefusal(409, AppError.from(error, "make a token").message);
-  }
+  return { status: 200, json: { name, token: callers.tokenFor(role satisfies RikRole, name) } };
 };
 
 export const ROUTES: Readonly<Record<string, Route>> = {

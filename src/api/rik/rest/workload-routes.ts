@@ -21,10 +21,29 @@ import {
 } from "./instance-routes.ts";
 import { DELETED, NO_CONTENT, ownerOf, type Route, workloadOf } from "./route.ts";
 
-const valueOf = ({ definition }: RikWorkload): DefinitionValue => {
+/** With the requested amounts, which workers do not get: a user changes the value and sends it back. */
+function valueOf({ definition }: RikWorkload): DefinitionValue {
   const value = toValue(readWorkload(definition));
-  return { ...value, replicas: value.replicas ?? 1 };
-};
+  const { spec: given } = JSON.parse(definition) as GivenDefinition;
+  const containers = value.spec.containers.map((container, at) => ({
+    ...container,
+    ...resourcesOf(given.containers?.[at]),
+  }));
+  const spec = { ...value.spec, containers, ...resourcesOf(given) };
+  return { ...value, spec, replicas: value.replicas ?? 1 };
+}
+
+interface WithResources {
+  readonly resources?: unknown;
+}
+
+/** The parts of a definition, which is valid, that no worker of rik reads. */
+interface GivenDefinition {
+  readonly spec: WithResources & { readonly containers?: readonly WithResources[] | null };
+}
+
+const resourcesOf = ({ resources }: WithResources = {}): WithResources =>
+  resources === undefined ? {} : { resources };
 
 export const listWorkloads: Route = async ({ workloadBook }, call) => {
   const items = mapped(workloadBook.of(ownerOf(call)), (workload) => ({
@@ -67,8 +86,8 @@ export const workloadInstances: Route = async (parts, call) => {
 export const scaleWorkload: Route = async (parts, call) => {
   const fields = parseFields(call.body);
   const workload = workloadOf(parts, call, textOf(fields, "id"));
-  if (fields["replicas"] === undefined) throw new RestRefusal(400, "missing field `replicas`");
-  const wanted = countOf(fields, "replicas", 0);
+  const wanted = countOf(fields, "replicas", undefined);
+  if (wanted === undefined) throw new RestRefusal(400, "missing field `replicas`");
   const all = instancesOfWorkload(parts, call, workload.id).filter(({ isGoing }) => !isGoing);
   const counted = all.filter(isCounted);
   if (counted.length > wanted) {

@@ -118,7 +118,7 @@ test("an invalid update or rollback is rejected, and changes nothing", async () 
   await refused(post("workloads.update", { id, value: pod("other") }), 400, "keeps its name, web");
   await refused(update("untagged"), 400, "spec.containers[0].image");
   await refused(update("a:1", { min_ready_ms: "x" }), 400, "min_ready_ms: must be a whole number");
-  await refused(update("a:1", { max_unavailable: 0 }), 400, "maxUnavailable");
+  await refused(update("a:1", { max_unavailable: 0 }), 400, "max_unavailable");
   await refused(post("workloads.rollback", { id }), 409, "no former template");
   await refused(ask("GET", "workloads.status/x"), 404, "Workload id x not found");
   expect(await statusOf(ask, id)).toMatchObject({ generation: 1, state: "done", running: 1 });
@@ -132,6 +132,31 @@ test("a text is a definition too, and a rollout uses the given terms", async () 
   await ask("POST", "workloads.update", { id, definition, max_unavailable: 2, min_ready_ms: 0 });
   await until(async () => expect(await statusOf(ask, id)).toMatchObject({ state: "done" }));
   expect(await images(ask)).toEqual(["alpine:3", "alpine:3"]);
+});
+
+test("the list shows requested amounts, so that an update with a value from it keeps them", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const requests = (amounts: object) => ({ resources: { requests: amounts } });
+  const main = { name: "main", image: "alpine:1", ...requests({ cpu: "500m" }) };
+  const spec = {
+    containers: [{ name: "side", image: "side:1" }, main],
+    ...requests({ disk: "1Gi" }),
+  };
+  const definition = { apiVersion: "v1", kind: "Pod", name: "web", spec };
+  const { id } = json(await ask("POST", "workloads.create", definition)) as { id: string };
+  const [listed] = json(await ask("GET", "workloads.list")) as [{ value: { spec: object } }];
+  expect(listed.value.spec).toEqual({
+    containers: [
+      { name: "side", image: "side:1", env: null, ports: null },
+      { ...main, env: null, ports: null },
+    ],
+    function: null,
+    ...requests({ disk: "1Gi" }),
+  });
+  await ask("POST", "workloads.update", { id, value: listed.value });
+  const [service] = (await bed.plane.operations.listServices({})).services;
+  expect(service?.template.resources).toEqual({ cpu: 0.5, disk: 2 ** 30, instances: 1 });
 });
 
 test("a workload is a service: scaled, cancelled and removed by Busbar's own commands", async () => {

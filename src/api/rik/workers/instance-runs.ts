@@ -15,13 +15,8 @@ import { describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
-import { portUsed, toOrder } from "../definition.ts";
-
-/** When an order to destroy an instance is repeated, and how often. */
-export interface DestroyTimes {
-  readonly retryMs: number;
-  readonly triesMax: number;
-}
+import { portFor, toOrder } from "../definition.ts";
+import { DestroyOrders, type DestroyTimes } from "./destroy-orders.ts";
 
 export interface InstanceRunsOptions {
   readonly clock: Clock;
@@ -37,7 +32,7 @@ type Run = Pick<RunId, "job" | "index" | "attempt">;
 
 interface InstanceRun {
   readonly id: Run;
-  readonly key: string;
+  readonly key: RunKey;
   /** The worker's name for it. */
   readonly instanceId: string;
   readonly definition: string;
@@ -45,33 +40,55 @@ interface InstanceRun {
   /** queued: not sent yet. */
   state: "queued" | "sent" | "running" | "stopping";
   startedAtMs: number;
-  tries: number;
-  cancelTimer: () => void;
+}
+
+interface InstanceSpec {
+  readonly name: string;
+  readonly workload: string;
+  /** The number of its runs whose ends are not durable: so long the server does not send the spec again. */
+  runs: number;
 }
 
 /**
  * The instances of one worker, from order to end.
  *
- *   queued --room--> sent --RUNNING--> running
+ *   queued --room--> sent --RUNNING--> running --FAILED, TERMINATED--> ended
  *     |               |  +--FAILED--> ended        |
  *     +--stop--> ended+--stop--> stopping <--stop--+   stopping --TERMINATED, silence--> ended
  *
  * A worker executes its orders one by one, so that few are under way and the rest wait here. It does not answer for an instance that it
- * does not know: this class repeats an order to destroy some times, and then the instance counts as gone.
+ * does not know: DestroyOrders repeats an order to destroy some times, and then the instance counts as gone.
  */
 export class InstanceRuns {
   readonly #options: InstanceRunsOptions;
-  readonly #runs = new Map<string, InstanceRun>();
+  readonly #runs = new Map<RunKey, InstanceRun>();
   readonly #byInstance = new Map<string, InstanceRun>();
-  readonly #specs = new Map<number, { readonly name: string; readonly workload: string }>();
-  readonly #queue = new Map<string, InstanceRun>();
+  readonly #specs = new Map<number, InstanceSpec>();
+  readonly #queue = new Map<RunKey, InstanceRun>();
   readonly #ports = new Set<number>();
+  /** Of jobs with one task: others have no instance of their own in rik's API. */
+  readonly #portOfJob = new Map<number, number>();
+  readonly #destroyOrders: DestroyOrders<InstanceRun>;
+  /** Names of instances that count as gone without an answer: it may come when another one has the name. */
+  readonly #givenUp = new Set<string>();
   /** Ends that are not durable yet. */
-  readonly #ended = new Map<string, RunEvent>();
+  readonly #ended = new Map<RunKey, RunEvent>();
   #underWay = 0;
 
   constructor(options: InstanceRunsOptions) {
     this.#options = options;
+    const { clock, destroyTimes: times, destroy, onSilent } = options;
+    this.#destroyOrders = new DestroyOrders({
+      clock,
+      times,
+      send: ({ instanceId, definition }) => destroy(instanceId, definition),
+      giveUp: (run) => {
+        onSilent(run.instanceId);
+        this.#noteGivenUp(run.instanceId);
+        this.#gone(run, { cause: EndCause.STOPPED });
+        this.#sendQueued();
+      },
+    });
   }
 
   /** All runs of this worker, including ended ones whose ends are not durable yet. */
@@ -84,8 +101,16 @@ export class InstanceRuns {
     return this.#runs.size;
   }
 
+  /** The port of the instance of this job, if it is a function. */
+  portOf(job: number): number | undefined {
+    return this.#portOfJob.get(job);
+  }
+
   work({ specs, starts, stops, withdrawn }: Work): void {
-    for (const { job, jobName: name, workload } of specs) this.#specs.set(job, { name, workload });
+    for (const { job, jobName: name, workload } of specs) {
+      const { runs = 0 } = this.#specs.get(job) ?? {};
+      this.#specs.set(job, { name, workload, runs });
+    }
     for (const id of starts) this.#start(id);
     for (const id of stops) this.#stop(id);
     for (const id of withdrawn) this.#end(id, { cause: EndCause.STOPPED });
@@ -102,7 +127,8 @@ export class InstanceRuns {
 
   durable(events: readonly RunEvent[]): void {
     for (const { id, event } of events) {
-      if (event?.case === "ended" && id !== undefined) this.#ended.delete(keyOf(id));
+      if (event?.case !== "ended" || id === undefined) continue;
+      if (this.#ended.delete(keyOf(id))) this.#count(id.job, -1);
     }
   }
 
@@ -110,6 +136,9 @@ export class InstanceRuns {
   heard(instanceId: string, status: ResourceStatus): boolean {
     const run = this.#byInstance.get(instanceId);
     if (run === undefined || run.state === "queued") return false;
+    this.#destroyOrders.answered();
+    // It executes orders one by one: all of an earlier instance of this name are answered, except by this status.
+    const isOfEarlier = this.#givenUp.delete(instanceId) && status === ResourceStatus.TERMINATED;
     switch (status) {
       case ResourceStatus.RUNNING:
         this.#running(run);
@@ -118,7 +147,7 @@ export class InstanceRuns {
         this.#failed(run);
         break;
       case ResourceStatus.TERMINATED:
-        this.#terminated(run);
+        if (!isOfEarlier) this.#terminated(run);
         break;
       case ResourceStatus.UNKNOWN:
       case ResourceStatus.PENDING:
@@ -130,39 +159,49 @@ export class InstanceRuns {
   }
 
   close(): void {
-    for (const run of this.#runs.values()) run.cancelTimer();
+    this.#destroyOrders.close();
   }
 
   #start(id: Run): void {
     const key = keyOf(id);
     const spec = this.#specs.get(id.job);
-    if (this.#runs.has(key) || spec === undefined) return;
-    const taken = this.#byInstance.has(spec.name);
+    if (this.#runs.has(key) || this.#ended.has(key) || spec === undefined) return;
     try {
       if (spec.workload === "") throw new Error("a worker of rik runs instances of workloads only");
-      const port = portUsed(readWorkload(spec.workload), id.job);
+      const workload = readWorkload(spec.workload);
+      const port = portFor(workload, id.job, (one) => this.#ports.has(one));
       if (port !== undefined && this.#ports.has(port)) {
-        throw new Error(`port ${port} is used by another instance on this worker`);
+        const message = `port ${port} is used by another instance on this worker`;
+        // On another worker, or later, it is free.
+        return this.#end(id, { cause: EndCause.COULD_NOT_START, message, isNodeFault: true });
       }
       const run: InstanceRun = {
         id: { job: id.job, index: id.index, attempt: id.attempt },
         key,
-        // Two controllers may use the same name.
-        instanceId: taken ? `${spec.name}.${id.job}` : spec.name,
-        definition: toOrder(spec.workload, id.job),
+        instanceId: this.#freeName(spec.name, id),
+        definition: toOrder(workload, port),
         port,
         state: "queued",
         startedAtMs: 0,
-        tries: 0,
-        cancelTimer: nothing,
       };
-      if (port !== undefined) this.#ports.add(port);
+      if (port !== undefined) {
+        this.#ports.add(port);
+        this.#portOfJob.set(id.job, port);
+      }
+      this.#count(id.job, 1);
       this.#runs.set(key, run);
       this.#byInstance.set(run.instanceId, run);
       this.#queue.set(key, run);
     } catch (error) {
       this.#end(id, { cause: EndCause.COULD_NOT_START, message: describeChain(error) });
     }
+  }
+
+  /** Two controllers may use the same name, and an array has one for all of its tasks. */
+  #freeName(name: string, { job, index, attempt }: Run): string {
+    if (!this.#byInstance.has(name)) return name;
+    const unique = `${name}.${job}`;
+    return this.#byInstance.has(unique) ? `${unique}.${index}.${attempt}` : unique;
   }
 
   #sendQueued(): void {
@@ -195,17 +234,27 @@ export class InstanceRuns {
 
   #failed(run: InstanceRun): void {
     if (run.state === "stopping") return this.#gone(run, { cause: EndCause.STOPPED });
-    if (run.startedAtMs > 0) return this.#gone(run, { cause: EndCause.EXITED, exitCode: 1 });
+    if (run.startedAtMs > 0) {
+      const message =
+        "its worker reports that it failed, and gives no reason; see the log of the worker";
+      return this.#gone(run, { cause: EndCause.EXITED, exitCode: 1, message });
+    }
     const message = "its worker could not, and gave no reason; see the log of the worker";
     this.#gone(run, { cause: EndCause.COULD_NOT_START, message });
   }
 
   #terminated(run: InstanceRun): void {
-    if (run.state === "stopping") return this.#gone(run, { cause: EndCause.STOPPED });
-    this.#gone(run, {
-      cause: EndCause.VANISHED,
-      message: "its worker ended it without being asked",
-    });
+    const isStopped = run.state === "stopping";
+    this.#gone(run, { cause: isStopped ? EndCause.STOPPED : EndCause.EXITED });
+  }
+
+  #noteGivenUp(instanceId: string): void {
+    this.#givenUp.add(instanceId);
+    if (this.#givenUp.size <= limits.rikGivenUpMax) return;
+    for (const oldest of this.#givenUp) {
+      this.#givenUp.delete(oldest);
+      return;
+    }
   }
 
   #stop(id: Run): void {
@@ -218,35 +267,38 @@ export class InstanceRuns {
     if (run.state === "queued") return this.#gone(run, { cause: EndCause.STOPPED });
     this.#answered(run);
     run.state = "stopping";
-    this.#destroy(run);
-  }
-
-  #destroy(run: InstanceRun): void {
-    const { clock, destroyTimes, destroy, onSilent } = this.#options;
-    run.tries += 1;
-    destroy(run.instanceId, run.definition);
-    run.cancelTimer = clock.after(destroyTimes.retryMs * 2 ** (run.tries - 1), () => {
-      if (run.tries < destroyTimes.triesMax) return this.#destroy(run);
-      onSilent(run.instanceId);
-      this.#gone(run, { cause: EndCause.STOPPED });
-      this.#sendQueued();
-    });
+    this.#destroyOrders.add(run);
   }
 
   #gone(run: InstanceRun, end: Ended): void {
-    run.cancelTimer();
+    this.#destroyOrders.delete(run);
     this.#answered(run);
     this.#runs.delete(run.key);
     this.#queue.delete(run.key);
     if (this.#byInstance.get(run.instanceId) === run) this.#byInstance.delete(run.instanceId);
-    if (run.port !== undefined) this.#ports.delete(run.port);
-    this.#end(run.id, { startedAtMs: run.startedAtMs, ...end });
+    if (run.port !== undefined) {
+      this.#ports.delete(run.port);
+      this.#portOfJob.delete(run.id.job);
+    }
+    this.#tellEnded(run.id, { startedAtMs: run.startedAtMs, ...end });
   }
 
+  /** Of a run that this worker never had. */
   #end(id: Run, end: Ended): void {
+    this.#count(id.job, 1);
+    this.#tellEnded(id, end);
+  }
+
+  #count(job: number, change: 1 | -1): void {
+    const spec = this.#specs.get(job);
+    if (spec === undefined) return;
+    spec.runs += change;
+    if (spec.runs <= 0) this.#specs.delete(job);
+  }
+
+  #tellEnded(id: Run, end: Ended): void {
     const value = create(EndedSchema, { endedAtMs: this.#options.clock.nowMs(), ...end });
     const event = eventOf(id, { case: "ended", value });
-    this.#specs.delete(id.job); // an instance is the only task of its job
     this.#ended.set(keyOf(id), event);
     this.#options.report(event);
   }
@@ -255,6 +307,7 @@ export class InstanceRuns {
 interface Ended {
   readonly cause: EndCause;
   readonly message?: string;
+  readonly isNodeFault?: boolean;
   readonly exitCode?: number;
   readonly startedAtMs?: number;
 }
@@ -262,6 +315,9 @@ interface Ended {
 const eventOf = ({ job, index, attempt }: Run, event: RunEvent["event"]): RunEvent =>
   message(RunEventSchema, { id: message(RunIdSchema, { job, index, attempt }), event });
 
-const nothing = (): void => undefined;
+type RunKey = number | string;
+const ATTEMPTS = 64;
 
-const keyOf = ({ job, index, attempt }: Run): string => `${job}.${index}.${attempt}`;
+/** A number for nearly all of them: V8 looks new strings up in a table of its own, before it does in a map. */
+const keyOf = ({ job, index, attempt }: Run): RunKey =>
+  index === 0 && attempt < ATTEMPTS ? job * ATTEMPTS + attempt : `${job}.${index}.${attempt}`;

@@ -27,6 +27,10 @@ test("processors, memory and the largest free disk are the capacity of a worker"
   });
 });
 
+test("two processors are enough for eight callers that create 10,000 instances each", () => {
+  expect(capacityOf(sample(metricsOf(2, 4)))["instances"]).toBeGreaterThan(8 * 10_000);
+});
+
 test("a worker with unreadable facts still accepts instances", () => {
   for (const text of [
     "",

@@ -12,7 +12,8 @@ import { addressOf } from "../../grpc/peer-address.ts";
 import { statusText } from "../translate.ts";
 import { orderFrame } from "../wire.ts";
 import { AgentLink } from "./agent-link.ts";
-import { type DestroyTimes, InstanceRuns } from "./instance-runs.ts";
+import type { DestroyTimes } from "./destroy-orders.ts";
+import { InstanceRuns } from "./instance-runs.ts";
 import { capacityOf, isSameMachine, readMetrics, SampleHistory } from "./metrics.ts";
 import { Orders } from "./orders.ts";
 
@@ -105,6 +106,11 @@ export class Worker {
 
   get instances(): number {
     return this.#runs.count;
+  }
+
+  /** The port of the instance of this job, if it is a function. */
+  portOf(job: number): number | undefined {
+    return this.#runs.portOf(job);
   }
 
   get heardMs(): number {

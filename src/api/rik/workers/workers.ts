@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { WorkerStatus } from "../../../gen/rik/v1/common_pb.ts";
+import type { WorkerMetric, WorkerStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { isPrintable } from "../../../core/model/texts.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
@@ -25,13 +25,22 @@ export interface RikWorkersOptions {
 
 type Arriving = { readonly context: CallContext; readonly owner: string | undefined };
 
+/** A worker that waits for the answer of another one that has its host name. */
+interface Waiting {
+  readonly hostname: string;
+  /** Its latest heartbeat: the next one comes in 15 s. */
+  beat?: WorkerMetric;
+}
+
 const BOOT_BYTES = 12;
 
 /** All registered workers of rik, by their host names. */
 export class RikWorkers {
   readonly #options: RikWorkersOptions;
   readonly #byHost = new Map<string, Worker>();
+  readonly #byNode = new Map<string, Worker>();
   readonly #byConnection = new WeakMap<object, Worker>();
+  readonly #waiting = new WeakMap<object, Waiting>();
   readonly #listeners = new Set<(worker: Worker) => void>();
   #cancelLook: () => void;
 
@@ -46,6 +55,11 @@ export class RikWorkers {
 
   get count(): number {
     return this.#byHost.size;
+  }
+
+  /** The worker whose node has this name. */
+  at(node: string): Worker | undefined {
+    return this.#byNode.get(node);
   }
 
   /** Calls when a worker registers, reports its state, or leaves. */
@@ -71,9 +85,14 @@ export class RikWorkers {
     };
     if (known === undefined) admit();
     else {
+      const { connection } = arriving.context;
+      const waiting: Waiting = { hostname };
+      this.#waiting.set(connection, waiting);
       void this.#evict(known).then((isFree) => {
-        if (!isFree) sink.end(alreadyThere());
-        else admit();
+        this.#waiting.delete(connection);
+        if (!isFree) return sink.end(alreadyThere());
+        admit();
+        if (waiting.beat !== undefined) worker?.heardOfMachine(waiting.beat);
       });
     }
     return {
@@ -88,6 +107,11 @@ export class RikWorkers {
 
   /** The reports of a worker. Reports about unknown instances are ignored: nothing can be done about them. */
   heard({ identifier, status }: WorkerStatus, { context, owner }: Arriving): void {
+    const waiting = this.#waiting.get(context.connection);
+    if (waiting?.hostname === identifier) {
+      if (status.case === "worker") waiting.beat = status.value;
+      return; // it has no instances yet, and its heartbeat is not that of the other one
+    }
     const named = this.#byHost.get(identifier);
     const worker = named ?? this.#byConnection.get(context.connection);
     if (worker === undefined || worker.isOver || worker.owner !== owner) {
@@ -135,6 +159,7 @@ export class RikWorkers {
       onChange: (changed) => this.#tell(changed),
     });
     this.#byHost.set(hostname, worker);
+    this.#byNode.set(worker.node, worker);
     this.#byConnection.set(arriving.context.connection, worker);
     logger.info({ worker: hostname, node: worker.node, address: worker.peer }, "worker registered");
     this.#tell(worker);
@@ -145,6 +170,7 @@ export class RikWorkers {
     worker.over();
     if (this.#byHost.get(worker.hostname) !== worker) return;
     this.#byHost.delete(worker.hostname);
+    this.#byNode.delete(worker.node);
     const { instances } = worker;
     this.#options.logger.info({ worker: worker.hostname, instances, reason }, "worker is gone");
     this.#tell(worker);

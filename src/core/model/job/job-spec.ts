@@ -19,10 +19,12 @@ import { type SelectInput, SelectReader } from "./select-reader.ts";
 import { checkLabels, isPrintable, visible } from "../texts.ts";
 import type { Resources } from "../resources.ts";
 import { toResources } from "../resources.ts";
-import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from "./plain-fields.ts";
+import { checkOutputFiles, NO_PLAIN_TERMS, toPlainTerms } from "./plain-fields.ts";
+import type { PlainInput, PlainName } from "./plain-fields.ts";
 import { checkService, type ServiceTermsInput, toServiceTerms } from "../service/service-terms.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
+import { termsByTemplate } from "./workload/template-terms.ts";
 import { INSTANCES, readWorkload, whereOf } from "./workload/workload.ts";
 
 /** A spec as doors pass it on: its types are right, its values are not validated. */
@@ -126,7 +128,8 @@ export function toJobSpec(
   if (energy !== undefined) checkShares(input);
   if ((input.attach ?? input.hangUpMs) !== undefined) checkAttach(input);
   const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
-  const terms = toTerms(asked, like?.terms, selects);
+  const toTerms = (): JobTerms => shareTerms(toOwnTerms(asked, selects), like?.terms);
+  const terms = saysNothing(asked) ? DEFAULT_TERMS : termsByTemplate(asked, toTerms);
   const entries = toEntries(input, terms.array);
   const spec = new SharedSpec(name, work, terms, { dependsOn, energy, entries });
   checkSize(spec);
@@ -159,14 +162,10 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
   return { ...input, placement: { ...placement, kind: "pulling" } };
 }
 
-function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: SelectReader): JobTerms {
-  if (saysNothing(input)) return DEFAULT_TERMS;
+function toOwnTerms(input: JobSpecInput, selects: SelectReader): JobTerms {
   const { group } = input;
-  for (const field of ["stdoutFile", "stderrFile"] as const) {
-    if (input[field] === undefined || (input.image ?? input.containers) === undefined) continue;
-    throw unprocessable(field, "is not for jobs with an image or containers");
-  }
-  const terms: JobTerms = {
+  checkOutputFiles(input);
+  return {
     ...toPlainTerms(input),
     group:
       group === undefined
@@ -188,7 +187,6 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     queueDeadlineMs: checkWhole(input, "queueDeadlineMs"),
     outputLimitBytes: checkWhole(input, "outputLimitBytes") ?? limits.outputBytesDefault,
   };
-  return shareTerms(terms, like);
 }
 
 /** Returns one object for equal terms. */

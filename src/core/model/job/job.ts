@@ -35,6 +35,8 @@ export interface Where {
   readonly attach?: true;
   /** Only where such instances can be started: follows from the job's workload. */
   readonly workload?: "Pod" | "Function";
+  /** Only where no other task uses this port of the node: follows from the job's workload. */
+  readonly port?: number;
 }
 
 /** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */

@@ -1,4 +1,4 @@
-import { invalid } from "../../../lib/errors.ts";
+import { invalid, unprocessable } from "../../../lib/errors.ts";
 import { checkRule } from "../../../lib/rules/check-rule.ts";
 import type { Rule } from "../../../lib/rules/rules.ts";
 import { checkValue, PRINTABLE } from "../texts.ts";
@@ -66,3 +66,31 @@ function checked(value: string | number, name: PlainName): string | number {
 /** The plain ones of all terms. */
 export const plainTermsOf = (terms: PlainTerms): PlainTerms =>
   Object.fromEntries(NAMES.map((name) => [name, terms[name]])) as unknown as PlainTerms;
+
+interface WithOutputFiles extends PlainInput {
+  readonly array?: string | undefined;
+  readonly entries?: readonly string[] | undefined;
+  readonly image?: unknown;
+  readonly containers?: unknown;
+}
+
+export function checkOutputFiles(input: WithOutputFiles): void {
+  const isArray = input.array !== undefined || (input.entries ?? []).length > 0;
+  for (const field of ["stdoutFile", "stderrFile"] as const) {
+    const file = input[field];
+    if (file === undefined) continue;
+    if ((input.image ?? input.containers) !== undefined)
+      throw unprocessable(field, "is not for jobs with an image or containers");
+    const problem = outputFileProblem(file, isArray);
+    if (problem !== undefined) throw unprocessable(field, problem);
+  }
+}
+
+/** Why tasks cannot write their output to this file; undefined: they can. */
+export function outputFileProblem(file: string, isArray: boolean): string | undefined {
+  const unknown = (file.match(/%.?/gs) ?? []).find((each) => !/%[jian%]/.test(each));
+  if (unknown !== undefined)
+    return `"${unknown}" is not known; write %j, %i, %a, %n, or %% for a percent sign`;
+  if (!isArray || file === "/dev/null" || file.includes("%i")) return undefined;
+  return `"${file.slice(0, 80)}" would be written by all tasks of the array; add %i`;
+}

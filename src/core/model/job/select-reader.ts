@@ -65,6 +65,7 @@ function prepare(strategy: string, options: Options): void {
 
 /** Before anything of it is parsed: options may contain a text that is slow to parse. */
 export function checkSelectSize({ options, parameters }: SelectInput, field: string): void {
+  if (isEmpty(options) && isEmpty(parameters)) return;
   const { selectOptionsDepthMax: depthMax, selectCharsMax: charsMax } = limits;
   for (const [name, value] of Object.entries({ options, parameters })) {
     if (!isDeeperJson(value, depthMax)) continue;
@@ -72,6 +73,13 @@ export function checkSelectSize({ options, parameters }: SelectInput, field: str
   }
   if (!isLongerJson([options, parameters], charsMax)) return;
   throw unprocessable(field, `options and parameters have at most ${charsMax} characters`);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (!isRecord(value)) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 /** For the selection of one of several clusters. */

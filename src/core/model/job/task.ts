@@ -8,7 +8,8 @@ import { addUsage } from "./usage.ts";
 
 /** How an attempt ended without success. */
 export type TaskFailure =
-  | { readonly kind: "exited"; readonly exitCode: number }
+  /** `message`: it failed without an exit code, for example on a machine of another scheduler. */
+  | { readonly kind: "exited"; readonly exitCode: number; readonly message?: string }
   /** `message`: the sender of the signal, where it is known. */
   | { readonly kind: "signalled"; readonly signal: string; readonly message?: string }
   | { readonly kind: "time-limit" }
@@ -256,7 +257,7 @@ export const usageOf = (task: Task | undefined): Usage | undefined =>
 export function describeFailure(failure: TaskFailure): string {
   switch (failure.kind) {
     case "exited":
-      return `exited with code ${failure.exitCode}`;
+      return failure.message ?? `exited with code ${failure.exitCode}`;
     case "signalled":
       return `killed by ${failure.signal}${failure.message === undefined ? "" : `: ${failure.message}`}`;
     case "time-limit":

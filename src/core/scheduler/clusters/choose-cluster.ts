@@ -1,8 +1,8 @@
 import { limits } from "../../../limits.ts";
-import { type StateValues, valuesOf } from "../../graph/cluster-state.ts";
 import type { ClusterMatch } from "../../graph/cluster-graphs.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import { clusterId } from "../../model/ids.ts";
+import { candidateOf } from "./cluster-candidate.ts";
 import type { ClusterTable } from "./cluster-table.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
 import { clusterRequestOf, type Request } from "../request.ts";
@@ -86,34 +86,3 @@ function pullingFor({ graphs }: ClusterTable, request: Request): readonly Cluste
   const match = graphs.match(named, asked.compiled);
   return match.fits ? [{ ...match, cluster: named }] : [];
 }
-
-/** A cluster as strategies see it. Most of them look at little of it, and there may be many. */
-class ClusterCandidate implements Candidate {
-  readonly name: ClusterId;
-  readonly slots: number | undefined;
-  readonly #clusters: ClusterTable;
-
-  constructor(clusters: ClusterTable, name: ClusterId, slots: number | undefined) {
-    this.name = name;
-    this.slots = slots;
-    this.#clusters = clusters;
-  }
-
-  get state(): StateValues {
-    return valuesOf(this.#clusters.statusOf(this.name).state);
-  }
-
-  get jobs(): number {
-    return this.#clusters.loads.tasksOf(this.name);
-  }
-
-  get usedShare(): number | undefined {
-    return this.#clusters.loads.usedShare(this.name);
-  }
-}
-
-export const candidateOf = (
-  clusters: ClusterTable,
-  id: ClusterId,
-  slots: number | undefined,
-): Candidate => new ClusterCandidate(clusters, id, slots);

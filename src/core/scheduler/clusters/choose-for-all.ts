@@ -1,10 +1,8 @@
 import type { StateValues } from "../../graph/cluster-state.ts";
-import type { ClusterId } from "../../model/ids.ts";
+import type { AnswersOfParts } from "./candidate-lists.ts";
 import type { ClusterTable } from "./cluster-table.ts";
-import { candidateOf } from "./choose-cluster.ts";
-import type { ClusterAnswer } from "../explain/satisfy.ts";
 import { strategyByName } from "../../select/all.ts";
-import type { Candidate, Dropped, Select } from "../../select/strategy.ts";
+import type { Dropped, Select } from "../../select/strategy.ts";
 
 interface ClustersView {
   readonly clusters: ClusterTable;
@@ -20,8 +18,6 @@ export interface Choosing {
   readonly parameters: StateValues;
 }
 
-type Answer = Pick<ClusterAnswer, "cluster" | "now" | "slots">;
-
 export interface Chosen {
   readonly strategy: string;
   /** The chosen cluster first; empty: none is good enough. */
@@ -34,30 +30,15 @@ export interface Chosen {
  */
 export function chooseForAll(
   state: ClustersView,
-  parts: readonly (readonly Answer[])[],
+  parts: AnswersOfParts,
   { strategy, options, parameters, ...known }: Choosing,
   random: () => number,
 ): Chosen {
   const select = known.select ?? strategyByName(strategy).prepare(options);
-  const { ranked, dropped } = select(candidatesOf(state, parts), {
+  const { ranked, dropped } = select(state.clusters.candidates.of(parts), {
     parameters,
     random,
     turn: state.clusters.turn,
   });
   return { strategy, ranked: ranked.map(({ name }) => name), dropped };
-}
-
-function candidatesOf(
-  state: ClustersView,
-  parts: readonly (readonly Answer[])[],
-): readonly Candidate[] {
-  const slots = new Map<ClusterId, number>();
-  for (const answer of parts[0] ?? []) slots.set(answer.cluster, Infinity);
-  for (const answer of parts.flat()) {
-    const known = slots.get(answer.cluster);
-    if (known === undefined) continue;
-    if (answer.now) slots.set(answer.cluster, Math.min(known, answer.slots));
-    else slots.delete(answer.cluster);
-  }
-  return [...slots].map(([cluster, count]) => candidateOf(state.clusters, cluster, count));
 }

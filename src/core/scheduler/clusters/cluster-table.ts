@@ -4,6 +4,7 @@ import type { Subsystem } from "../../graph/subsystems/subsystem.ts";
 import type { Cluster, ClusterStatus } from "../../model/cluster.ts";
 import type { DeclaredSoftware } from "../../model/declared-software.ts";
 import { type ClusterId, NO_REVISION, type Revision } from "../../model/ids.ts";
+import { CandidateLists } from "./candidate-lists.ts";
 import { ClusterLoads } from "./cluster-loads.ts";
 
 const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
@@ -23,6 +24,7 @@ export class ClusterTable {
   /** Only of pull clusters; the graph of a managed cluster follows from its nodes. */
   readonly graphs = new ClusterGraphs();
   readonly loads = new ClusterLoads();
+  readonly candidates = new CandidateLists(this);
   managedCount = 0;
   /** Grows whenever a cluster is added or removed. */
   version = 0;

@@ -161,10 +161,12 @@ function taskEnd(
   for (const [at, record] of nodes.records.entries()) {
     const useless = hopeful.get(nodes.classes[at] as NodeClass);
     if (useless === undefined) continue;
+    const { port } = request.where;
+    const isPortTaken = port !== undefined && record.ports.has(port);
     for (const task of record.tasks) {
       if (++looked > TASKS_MAX) return { isLimited: true };
       const job = state.jobs.get(task.jobId)?.job;
-      if (job === undefined) continue;
+      if (job === undefined || (isPortTaken && job.spec.where.port !== port)) continue;
       const held = task.takes ?? job.spec.needs;
       if (useless.has(held)) continue;
       const free = { ...record.free };

@@ -51,6 +51,8 @@ export function describeReason(reason: Reason): string {
     }
     case "no-power":
       return "has no power now";
+    case "port-taken":
+      return `another instance uses port ${reason.port}`;
     case "not-ready":
       return reason.why === undefined ? reason.state : `${reason.state}: ${reason.why}`;
     default:

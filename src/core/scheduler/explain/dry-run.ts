@@ -23,11 +23,12 @@ export interface DryRunView extends PlanView {
 export interface DryRun {
   readonly tasks: number;
   readonly placements: readonly { readonly index: number; readonly target: Target }[];
-  /** Whether the next task fits nowhere now, after those that were tried. */
-  readonly isStuck: boolean;
-  /** The job's group is at its limit of running tasks. */
-  readonly isGroupFull: boolean;
+  /** Why the next task would wait, after those that were tried; undefined: it was not tried, or there is none. */
+  readonly waitsFor: Shortage | undefined;
 }
+
+/** It fits nowhere now; or its group, or its array, is at its limit of running tasks. */
+export type Shortage = "capacity" | "group" | "array";
 
 export interface DryRunBounds {
   readonly candidatesMax: number;
@@ -74,8 +75,7 @@ export function dryRun(
 const untried = (spec: JobSpec): DryRun => ({
   tasks: taskTotalOf(spec),
   placements: [],
-  isStuck: false,
-  isGroupFull: false,
+  waitsFor: undefined,
 });
 
 interface Attempt {
@@ -95,21 +95,20 @@ function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number
   const placements: { index: number; target: Target }[] = [];
   const group = state.groups.get(spec.group);
   const most = group?.group.runningTasksMax ?? Number.POSITIVE_INFINITY;
-  const result = (isStuck: boolean, isGroupFull: boolean): DryRun => {
-    return { tasks, placements, isStuck, isGroupFull };
-  };
+  const result = (waitsFor?: Shortage): DryRun => ({ tasks, placements, waitsFor });
   if (spec.energy !== undefined) return placeShares(attempt, most, placementsMax);
   for (let at = 0; at < Math.min(tasks, placementsMax); at++) {
     const active = (group?.activeTasks ?? 0) + (running.get(spec.group) ?? 0);
-    if (active >= most) return result(false, true);
+    if (active >= most) return result("group");
+    if (at >= (spec.tasksAtOnce ?? tasks)) return result("array");
     const target = chooseTarget(state, request, policy, candidatesMax);
-    if (target === undefined) return result(true, false);
+    if (target === undefined) return result("capacity");
     const index = indexAt(rangesOf(spec), at) ?? 0;
     placements.push({ index, target });
     running.set(spec.group, (running.get(spec.group) ?? 0) + 1);
     take(attempt, index, target);
   }
-  return result(false, false);
+  return result();
 }
 
 /** The shares into which its energy would be split now. */
@@ -127,9 +126,8 @@ function placeShares(attempt: Attempt, most: number, placementsMax: number): Dry
     return { index, target };
   });
   running.set(spec.group, (running.get(spec.group) ?? 0) + shares.length);
-  const isGroupFull = active >= most;
-  const isStuck = shares.length === 0 && !isGroupFull;
-  return { tasks: Math.max(1, shares.length), placements, isStuck, isGroupFull };
+  const waitsFor = active >= most ? "group" : shares.length === 0 ? "capacity" : undefined;
+  return { tasks: Math.max(1, shares.length), placements, waitsFor };
 }
 
 /** Does what State.apply would do, for the duration of the trial. */
@@ -140,14 +138,14 @@ function take({ state, spec, undo }: Attempt, index: number, target: Target): vo
     const { node } = target;
     const task = aTask(index, { kind: "assigned", nodeId: node.node.id, assignedAtMs: 0 });
     const takes = takesNow(spec, node) ?? spec.needs;
-    node.bind(task, takes);
+    node.bind(task, takes, spec.where.port);
     clusters.loads.bound(node.node.cluster, takes);
     const { lastTurn } = node;
     fleet.assigned(node);
     undo.push(() => {
       node.lastTurn = lastTurn;
       fleet.turn--;
-      node.release(task, takes);
+      node.release(task, takes, spec.where.port);
       clusters.loads.released(node.node.cluster, takes);
       fleet.usageChanged(node, false); // it frees nothing new: the capacity was free before
     });

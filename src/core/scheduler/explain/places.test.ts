@@ -185,11 +185,10 @@ describe("dry runs", () => {
     expect(shown).toEqual([
       {
         tasks: 10,
-        isStuck: true,
-        isGroupFull: false,
+        waitsFor: "capacity",
         to: ["0 b", "1 a", "2 b", "3 a", "4 b"],
       },
-      { tasks: 5, isStuck: true, isGroupFull: false, to: ["5 blue", "6 blue"] },
+      { tasks: 5, waitsFor: "capacity", to: ["5 blue", "6 blue"] },
     ]);
     expect(digest(world.state)).toEqual(before);
     expect(checkState(world.state)).toEqual([]);
@@ -197,17 +196,24 @@ describe("dry runs", () => {
     expect(world.plan()).toHaveLength(5);
   });
 
-  test("respect the limits of groups, and their own", () => {
+  test("respect the limits of groups and arrays, and their own", () => {
     const world = new World();
     join(world, "a", { cpu: 64_000 });
     world.do({ kind: "put-group", id: aSpec({ group: "g" }).group, runningTasksMax: 3 });
     submit(world, { group: "g" });
     world.plan();
-    const specs = [aSpec({ group: "g", array: "0-9" }), aSpec({ array: "0-9" })];
-    const trials = dryRun(world.state, specs, policy, { ...bounds, placementsMax: 5 });
-    expect(trials.map(({ placements, isGroupFull }) => [placements.length, isGroupFull])).toEqual([
-      [2, true],
-      [3, false],
+    const specs = [
+      aSpec({ group: "g", array: "0-9" }),
+      aSpec({ array: "0-9%2" }),
+      aSpec({ array: "0-1%2" }),
+      aSpec({ array: "0-9" }),
+    ];
+    const trials = dryRun(world.state, specs, policy, { ...bounds, placementsMax: 9 });
+    expect(trials.map(({ placements, waitsFor }) => [placements.length, waitsFor])).toEqual([
+      [2, "group"],
+      [2, "array"],
+      [2, undefined],
+      [3, undefined],
     ]);
   });
 });

@@ -168,6 +168,43 @@ describe("choosing", () => {
     expect(chooseForAll(world.state, both, how("random"), () => 0.99).ranked[0]).toBe("dear");
   });
 
+  test("the same answers follow the newest state and load of clusters", () => {
+    const world = new World();
+    for (const name of ["b", "a", "c"]) register(world, name, 4);
+    for (const [at, name] of ["a", "b", "c"].entries())
+      say(world, name, { cost_per_node_hour: at });
+    const answers = parts(world, 1);
+    const ranked = (strategy: string) =>
+      chooseForAll(world.state, answers, how(strategy), () => 0).ranked;
+    expect([ranked("cheapest"), ranked("least-loaded")]).toEqual([
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+    ]);
+    say(world, "c", { cost_per_node_hour: -1 });
+    submit(world, { request: [[want(1, "node")]], placement: { cluster: "a" } });
+    world.plan();
+    expect([ranked("cheapest"), ranked("least-loaded"), ranked("random")]).toEqual([
+      ["c", "a", "b"],
+      ["b", "c", "a"],
+      ["a", "b", "c"],
+    ]);
+  });
+
+  test("new answers give new candidates, whichever lists are remembered", () => {
+    const world = new World();
+    for (const name of ["b", "a"]) register(world, name, 4);
+    const [both, reversed] = [parts(world, 1), parts(world, 1).map((part) => part.toReversed())];
+    const ranked = (answers: typeof both, strategy: string) =>
+      chooseForAll(world.state, answers, how(strategy), () => 0).ranked;
+    const lists = Array.from({ length: limits.knownCandidateListsMax + 1 }, () => [...both]);
+    for (const list of [both, ...lists, both]) expect(ranked(list, "first")).toEqual(["a", "b"]);
+    expect(ranked(reversed, "first")).toEqual(["b", "a"]);
+    expect(ranked(reversed, "random")).toEqual(["a", "b"]);
+    world.do({ kind: "remove-cluster", id: clusterId("b"), by: "me", nowMs: 9 });
+    expect(ranked(parts(world, 1), "first")).toEqual(["a"]);
+    expect(ranked(parts(new World(), 1), "first")).toEqual([]);
+  });
+
   test("by rules over state and the job's parameters, with the reason for each dropped cluster", () => {
     const world = new World();
     for (const name of ["full", "free", "silent"]) register(world, name, 2);

@@ -10,6 +10,7 @@ import { inCluster } from "./in-cluster.ts";
 import { managedNode } from "./managed-node.ts";
 import { namedNode } from "./named-node.ts";
 import { nodeReady } from "./node-ready.ts";
+import { portFree } from "./port-free.ts";
 import type { Reason } from "./reason.ts";
 import { resourcesFit } from "./resources-fit.ts";
 import { startsContainers } from "./starts-containers.ts";
@@ -27,6 +28,7 @@ export const filters: readonly Filter[] = [
   graphMatches,
   hasResources,
   nodeReady,
+  portFree,
   resourcesFit,
 ];
 
@@ -181,8 +183,8 @@ function together(questions: readonly Question[]): Allows {
   const [a = always, b, ...others] = questions.map(({ allows }) => allows);
   if (b === undefined) return a;
   const [c = always, d = always, e = always, f = always] = others;
-  const [g = always, h = always, i = always, j = always] = others.slice(4);
-  const rest = questions.slice(10);
+  const [g = always, h = always, i = always, j = always, k = always] = others.slice(4);
+  const rest = questions.slice(11);
   const first: Allows = (request, node) =>
     a(request, node) &&
     b(request, node) &&
@@ -193,7 +195,8 @@ function together(questions: readonly Question[]): Allows {
     g(request, node) &&
     h(request, node) &&
     i(request, node) &&
-    j(request, node);
+    j(request, node) &&
+    k(request, node);
   if (rest.length === 0) return first;
   return (request, node) => first(request, node) && areAllowed(rest, request, node);
 }

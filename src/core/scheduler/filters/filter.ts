@@ -6,6 +6,7 @@ import type { Reason } from "./reason.ts";
 
 /** A node as filters see it. `verify` and explanations pass their own free amounts. */
 export type FilterNode = Pick<NodeRecord, "node" | "free" | "graph"> & {
+  readonly ports: { has(port: number): boolean };
   readonly tasks: { readonly size: number };
 };
 

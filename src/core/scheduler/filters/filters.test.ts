@@ -190,7 +190,7 @@ describe("filters", () => {
       if (busy > 0) {
         submit(world, {});
         const [task] = world.plan();
-        if (task !== undefined) record.bind(task, { cpu: busy * 1_000 });
+        if (task !== undefined) record.bind(task, { cpu: busy * 1_000 }, undefined);
       }
       const found = FILTERS.judge(spec, record);
       expect(found).toEqual(verdict);

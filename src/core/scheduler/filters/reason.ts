@@ -26,6 +26,8 @@ export type Reason =
   | ({ readonly kind: "busy"; readonly free: number } & Shortage)
   /** It accepts shares, and has no power for one now. */
   | { readonly kind: "no-power" }
+  /** Another task uses the port of the node. */
+  | { readonly kind: "port-taken"; readonly port: number }
   | {
       readonly kind: "not-ready";
       readonly state: NodeStateName;

@@ -16,6 +16,7 @@ import type { Request } from "../request.ts";
 /**
  * Pools without classes are retained, because jobs often come one by one and filling a pool takes time for each of its nodes. Of small
  * pools only the newest is retained: each costs time on every change of its nodes, and is quickly made again.
+ * Pools without nodes cost none: those of pull clusters, for example, which are retained until they get a node.
  */
 const IDLE_POOLS_MAX = 8;
 const LARGE_POOL_NODES_MIN = 64;
@@ -29,6 +30,8 @@ export class Fleet {
   readonly #poolsByKey = new MultiMap<string, Pool>();
   /** Retained pools without classes, the longest unused first. */
   readonly #idlePools = new Set<Pool>();
+  /** The same, of those without nodes. */
+  readonly #emptyPools = new Set<Pool>();
   /** Of nodes that are ready for tasks. */
   readonly #poolsByNode = new Map<NodeRecord, Set<Pool>>();
   /** All nodes, and the keys that each is filed under. */
@@ -87,6 +90,10 @@ export class Fleet {
       for (const pool of this.#poolsByKey.get(key)) {
         this.work.poolsAsked++;
         if (!pool.allows(record)) continue;
+        if (this.#emptyPools.has(pool)) {
+          this.#dropPool(pool);
+          continue;
+        }
         pools.add(pool);
         pool.put(record);
       }
@@ -154,8 +161,9 @@ export class Fleet {
   }
 
   poolFor(request: Request): Pool {
-    const pool = this.#pools.get(this.filters.poolKey(request)) ?? this.#newPool(request);
-    this.#idlePools.delete(pool);
+    const key = this.filters.poolKey(request);
+    const pool = this.#pools.get(key) ?? this.#newPool(request, key);
+    if (pool.classes === 0 && !this.#emptyPools.delete(pool)) this.#idlePools.delete(pool);
     pool.classes++;
     return pool;
   }
@@ -165,14 +173,14 @@ export class Fleet {
    * every node of the place; further requests share one pool with all nodes of the place, and filter
    * the nodes that they try.
    */
-  #newPool(request: Request): Pool {
+  #newPool(request: Request, ownKey: string): Pool {
     const place = this.filters.placeOf(request);
     const shared = `all of ${place}`;
     const known = this.#pools.get(shared);
     const others = this.#poolsByKey.get(place).size - (known === undefined ? 0 : 1);
     const mayAddPool = others < this.poolsPerPlaceMax || this.#dropIdle(place);
     if (!mayAddPool && known !== undefined) return known;
-    const key = mayAddPool ? this.filters.poolKey(request) : shared;
+    const key = mayAddPool ? ownKey : shared;
     const pool = new Pool({ key, request, isShared: !mayAddPool }, this);
     this.#pools.set(pool.key, pool);
     this.#poolsByKey.add(place, pool);
@@ -184,6 +192,11 @@ export class Fleet {
   #dropIdle(place: string): boolean {
     for (const pool of this.#idlePools) {
       if (pool.isShared || this.filters.placeOf(pool.asked) !== place) continue;
+      this.#dropPool(pool);
+      return true;
+    }
+    for (const pool of this.#poolsByKey.get(place)) {
+      if (pool.isShared || !this.#emptyPools.has(pool)) continue;
       this.#dropPool(pool);
       return true;
     }
@@ -204,6 +217,13 @@ export class Fleet {
   leavePool(pool: Pool): void {
     pool.classes--;
     if (pool.classes > 0) return;
+    if (pool.nodes.size === 0) {
+      this.#emptyPools.add(pool);
+      const [first] = this.#emptyPools;
+      if (this.#emptyPools.size > limits.emptyPoolsMax && first !== undefined)
+        this.#dropPool(first);
+      return;
+    }
     if (isSmall(pool)) {
       for (const idle of this.#idlePools) if (isSmall(idle)) this.#dropPool(idle);
     }
@@ -214,6 +234,7 @@ export class Fleet {
 
   #dropPool(pool: Pool): void {
     this.#idlePools.delete(pool);
+    this.#emptyPools.delete(pool);
     this.#pools.delete(pool.key);
     this.#poolsByKey.delete(this.filters.placeOf(pool.asked), pool);
     for (const record of pool.nodes.all()) this.#poolsByNode.get(record)?.delete(pool);

@@ -5,6 +5,7 @@ import { addInto, dominantShare, subtractFrom } from "../../model/resources.ts";
 import { type NodeGraph, NodeGraphs } from "./node-graphs.ts";
 import type { Task } from "../../model/job/task.ts";
 import { RunTimes } from "./run-times.ts";
+import { UsedPorts } from "./used-ports.ts";
 
 /** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
 export class NodeRecord {
@@ -18,6 +19,7 @@ export class NodeRecord {
   readonly runTimes = new RunTimes();
   /** The fleet's turn of its last assignment; 0: none since the server started. */
   lastTurn = 0;
+  readonly ports = new UsedPorts();
   readonly #used: Record<string, number> = {};
   #free: Record<string, number> = {};
   /** Undefined: not computed since the last change. */
@@ -61,15 +63,17 @@ export class NodeRecord {
     }
   }
 
-  bind(task: Task, needs: Resources): void {
+  bind(task: Task, needs: Resources, port: number | undefined): void {
     this.tasks.add(task);
+    this.ports.add(port);
     this.#share = undefined;
     addInto(this.#used, needs);
     for (const name in needs) this.#free[name] = (this.#free[name] ?? 0) - (needs[name] ?? 0);
   }
 
-  release(task: Task, needs: Resources): void {
+  release(task: Task, needs: Resources, port: number | undefined): void {
     this.tasks.delete(task);
+    this.ports.remove(port);
     this.#share = undefined;
     subtractFrom(this.#used, needs);
     addInto(this.#free, needs);

@@ -9,6 +9,7 @@ import type { SeenJob } from "./all-jobs.ts";
 export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const usedByNode = new Map<string, Record<string, number>>();
+  const portsByNode = new Map<string, Set<number>>();
   /** Tasks there began in the place of others, whose ends may not be reported yet. */
   const begunOn = new Set<string>();
   let held = 0;
@@ -25,6 +26,12 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
       const used = usedByNode.get(task.state.nodeId) ?? {};
       addInto(used, task.takes ?? job.spec.needs);
       usedByNode.set(task.state.nodeId, used);
+      const { port } = job.spec.where;
+      if (port !== undefined) {
+        const ports = portsByNode.get(task.state.nodeId) ?? new Set();
+        if (ports.has(port)) wrong.push(`node ${task.state.nodeId} has two tasks on port ${port}`);
+        portsByNode.set(task.state.nodeId, ports.add(port));
+      }
       const node = state.nodes.get(task.state.nodeId);
       if (node?.tasks.has(task) !== true)
         wrong.push(`task ${job.id}.${task.index} is not on its node`);
@@ -35,6 +42,9 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   for (const record of state.nodes.values()) {
     const { node, used } = record;
     const want = usedByNode.get(node.id) ?? {};
+    const ports = [...(portsByNode.get(node.id) ?? [])].sort((a, b) => a - b);
+    if (!isDeepEqual(record.ports.all, ports) || !isDeepEqual(state.ledger.portsOn(node.id), ports))
+      wrong.push(`node ${node.id} has ports ${record.ports.all.join()}, its tasks ${ports.join()}`);
     for (const name of new Set([...Object.keys(used), ...Object.keys(want)])) {
       if (used[name] !== want[name]) {
         wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);

@@ -1,9 +1,10 @@
+import { limits } from "../../../limits.ts";
 import { addInto, dominantShare } from "../../model/resources.ts";
 import type { Pool } from "../../scheduler/nodes/pool.ts";
 import type { RequestClass } from "../../scheduler/request.ts";
 import type { State } from "../state.ts";
 
-/** The number of pools without classes that the fleet may retain. */
+/** The number of pools with nodes and without classes that the fleet may retain. */
 const IDLE_POOLS_MAX = 8;
 
 /** Every lane has exactly one entry, and every entry a lane. */
@@ -44,7 +45,9 @@ export function checkClasses(state: State): string[] {
     if (pool.classes !== (byPool.get(pool) ?? 0))
       wrong.push(`the pool ${pool.key} counts ${pool.classes} classes`);
   }
-  if (state.fleet.poolCount > byPool.size + IDLE_POOLS_MAX)
+  const idle = [...state.fleet.pools].filter(({ classes }) => classes === 0);
+  const filled = idle.filter(({ nodes }) => nodes.size > 0);
+  if (filled.length > IDLE_POOLS_MAX || idle.length > IDLE_POOLS_MAX + limits.emptyPoolsMax)
     wrong.push(`${state.fleet.poolCount} pools for ${state.queue.classCount} classes`);
   return wrong;
 }

@@ -1,4 +1,5 @@
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { limits } from "../../../limits.ts";
 import { decodeChoice } from "../../graph/rows.ts";
 import type { Job, JobSpec, JobTerms } from "../../model/job/job.ts";
 import { SharedSpec } from "../../model/job/job.ts";
@@ -18,8 +19,7 @@ export function encodeJob(job: Job): string {
   const { id, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor, instance } = job;
   const { alternatives } = job;
   const { hold, submitted, changedBy } = job;
-  const spec = storedSpec(job.spec);
-  return JSON.stringify({
+  const decided = {
     closed,
     waitsFor,
     alternatives,
@@ -28,11 +28,33 @@ export function encodeJob(job: Job): string {
     changedBy,
     idempotencyKey,
     instance,
-    spec,
-    id,
-    submittedAtMs,
-    submittedBy,
-  });
+  };
+  const text = sharedTextOf(job.spec);
+  if (text === undefined) {
+    const spec = storedSpec(job.spec);
+    return JSON.stringify({ ...decided, spec, id, submittedAtMs, submittedBy });
+  }
+  const start = JSON.stringify(decided).slice(0, -1);
+  const end = JSON.stringify({ id, submittedAtMs, submittedBy }).slice(1);
+  return `${start}${start === "{" ? "" : ","}"spec":${text},${end}`;
+}
+
+/** The texts of specs that several jobs share; empty until a job is stored. */
+const sharedTexts = new WeakMap<JobSpec, string>();
+
+/** Many jobs will have this spec: its text is made once, unless it is long. */
+export function shareText(spec: JobSpec): void {
+  const { work } = spec;
+  const isShort = "text" in work && work.text.length <= limits.sharedSpecCharsMax;
+  if (isShort && !sharedTexts.has(spec)) sharedTexts.set(spec, "");
+}
+
+function sharedTextOf(spec: JobSpec): string | undefined {
+  const known = sharedTexts.get(spec);
+  if (known !== "") return known;
+  const text = JSON.stringify(storedSpec(spec));
+  sharedTexts.set(spec, text);
+  return text;
 }
 
 /** A spec in stored form, in a job's row or in another. */

@@ -165,9 +165,9 @@ class IndexBlock {
     if (submittedBy !== this.#lastSubmitter) this.#put(submitterText(submittedBy));
     this.#lastSubmitter = submittedBy;
     if (terms === this.#lastTerms) return;
+    if (terms.group !== this.#lastTerms?.group) this.#put(groupText(terms.group));
     this.#lastTerms = terms;
-    this.#put(groupText(terms.group));
-    for (const [key, value] of Object.entries(terms.labels)) this.#put(labelText(key, value));
+    for (const key in terms.labels) this.#put(labelText(key, terms.labels[key] ?? ""));
   }
 
   moved(before: JobStateName, after: JobStateName): void {
@@ -204,24 +204,27 @@ class IndexBlock {
     this.#states[at] = (this.#states[at] ?? 0) + by;
   }
 
+  // Called for every job: these two make no list of the bits.
   #put(text: string): void {
-    for (const bit of bitsOf(text)) {
+    const [first, step] = [hash(text, 0), hash(text, 1) | 1];
+    for (let at = 0; at < BITS_PER_TEXT; at++) {
+      const bit = bitAt(first, step, at);
       this.#filter[bit >>> 5] = (this.#filter[bit >>> 5] ?? 0) | (1 << (bit & 31));
     }
   }
 
   #has(text: string): boolean {
-    return bitsOf(text).every((bit) => ((this.#filter[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0);
+    const [first, step] = [hash(text, 0), hash(text, 1) | 1];
+    for (let at = 0; at < BITS_PER_TEXT; at++) {
+      const bit = bitAt(first, step, at);
+      if (((this.#filter[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
+    }
+    return true;
   }
 }
 
-function bitsOf(text: string): number[] {
-  const [first, second] = [hash(text, 0), hash(text, 1) | 1];
-  return Array.from(
-    { length: BITS_PER_TEXT },
-    (_, at) => ((first + at * second) >>> 0) % FILTER_BITS,
-  );
-}
+const bitAt = (first: number, step: number, at: number): number =>
+  ((first + at * step) >>> 0) % FILTER_BITS;
 
 /** FNV-1a, never 0. */
 function hash(text: string, seed: number): number {

@@ -27,16 +27,16 @@ export class NodeTotals {
   }
 
   /** Assigns a task to the node. Whether the node is empty is part of its state only when it is drained. */
-  bind(record: NodeRecord, task: Task, takes: Resources): void {
+  bind(record: NodeRecord, task: Task, takes: Resources, port: number | undefined): void {
     if (record.node.drain !== undefined) this.leave(record);
-    record.bind(task, takes);
+    record.bind(task, takes, port);
     if (record.node.drain !== undefined) this.join(record);
     else if (record.node.link.kind === "connected") addInto(this.#used, takes);
   }
 
-  release(record: NodeRecord, task: Task, takes: Resources): void {
+  release(record: NodeRecord, task: Task, takes: Resources, port: number | undefined): void {
     if (record.node.drain !== undefined) this.leave(record);
-    record.release(task, takes);
+    record.release(task, takes, port);
     if (record.node.drain !== undefined) this.join(record);
     else if (record.node.link.kind === "connected") subtractFrom(this.#used, takes);
   }

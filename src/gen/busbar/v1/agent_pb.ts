@@ -1116,7 +1116,8 @@ export type Ended = Message<"busbar.v1.Ended"> & {
   signal: string;
 
   /**
-   * for COULD_NOT_START and VANISHED: the error; for SIGNALLED: the sender, when known
+   * For COULD_NOT_START and VANISHED: the error; for SIGNALLED: the sender, when known; for EXITED: the reason, where
+   * exit_code is only a failure without a code
    *
    * @generated from field: string message = 6;
    */

@@ -84,7 +84,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.Ended.started_at_ms": "0 when it never started",
   "busbar.v1.Ended.exit_code": "for EXITED",
   "busbar.v1.Ended.signal": "e.g. SIGKILL; for SIGNALLED, TIME_LIMIT and STOPPED when known",
-  "busbar.v1.Ended.message": "for COULD_NOT_START and VANISHED: the error; for SIGNALLED: the sender, when known",
+  "busbar.v1.Ended.message": "For COULD_NOT_START and VANISHED: the error; for SIGNALLED: the sender, when known; for EXITED: the reason, where exit_code is only a failure without a code",
   "busbar.v1.Ended.is_node_fault": "For COULD_NOT_START: for reasons of the node (e.g. its disk is full), which are no fault of the task",
   "busbar.v1.Ended.is_out_of_memory": "For SIGNALLED: the kernel killed it because it used more memory than its limit. Older servers see SIGKILL.",
   "busbar.v1.Ended.memory_limit_bytes": "0: not known",

@@ -255,7 +255,9 @@ const ANYWHERE_OF = {
 
 /** Where its instances may run, in addition to the job's own restrictions. */
 export function whereOf(text: string, asked: Where): Where {
-  const { kind } = readWorkload(text, "workload");
+  const { kind, function: called } = readWorkload(text, "workload");
+  const port = called?.exposure?.port;
+  if (port !== undefined) return { ...asked, workload: kind, port };
   const isAnywhere = Object.keys(asked).length === 0;
   return isAnywhere ? ANYWHERE_OF[kind] : { ...asked, workload: kind };
 }

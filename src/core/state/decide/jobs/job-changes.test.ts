@@ -279,4 +279,12 @@ describe("a rerun", () => {
     expect(world.state.jobs.get(jobId(2))?.progress.counts.pending).toBe(2);
     expect(() => rerun([10])).toThrow("job 1 has no such tasks");
   });
+
+  test("of a job that had a client's input is rejected: no client would send it", () => {
+    submit({ attach: "stdin" });
+    expect(() => rerun()).toThrow(
+      "job 1 had the standard input of its client, which cannot be repeated; start it again with busbar run",
+    );
+    expect(world.state.jobs.size).toBe(1);
+  });
 });

@@ -26,6 +26,11 @@ export function rerunJob(state: State, command: CommandOf<"rerun-job">): Decisio
 
 function specOf(spec: JobSpec, { jobId, only }: CommandOf<"rerun-job">): JobSpec {
   const { name, work, terms, energy } = spec;
+  if (terms.attach !== undefined) {
+    const what = terms.attach === "terminal" ? "terminal" : "standard input";
+    const problem = `job ${jobId} had the ${what} of its client, which cannot be repeated`;
+    throw new AppError("conflict", `${problem}; start it again with busbar run`);
+  }
   if (only === undefined)
     return new SharedSpec(name, work, terms, { ...spec, dependsOn: undefined, energy });
   const { array } = terms;

@@ -6,7 +6,7 @@ import type { Change } from "../../change.ts";
 import type { State } from "../../state.ts";
 import { isEverPossible } from "./check-possible.ts";
 import { withdrawn } from "./end-attempt.ts";
-import { inCluster } from "./submit-to-chosen.ts";
+import { inCluster } from "../../jobs/cluster-specs.ts";
 
 /**
  * Moves a task that was offered to a cluster which is deleted. It returns to the queue. A job that came

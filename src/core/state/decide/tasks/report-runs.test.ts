@@ -110,3 +110,34 @@ test.each<[string, number, { startedAtMs: number; endedAtMs: number }]>([
     if (!isStartKnown) expect(state).toMatchObject(told);
   }
 });
+
+test("one report may start and end several tasks of an array and of other jobs", () => {
+  const world = new World();
+  world.do({ kind: "connect-node", ...aHello("w1", { capacity: { cpu: 8_000 } }) });
+  const submissions = [aSpec({ array: "0-2" }), aSpec()].map((spec) => ({
+    spec,
+    idempotencyKey: undefined,
+  }));
+  world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs });
+  const tasks = world.plan();
+  expect(tasks).toHaveLength(4);
+  const startedAtMs = (world.nowMs += 1_000);
+  const runs = tasks.map(({ jobId: id, index, attempt }) => ({ jobId: id, index, attempt }));
+  const ends = runs.slice(1).map((run) => {
+    const outcome = { kind: "succeeded" } as const;
+    return { kind: "ended", run, startedAtMs, endedAtMs: startedAtMs, outcome } as const;
+  });
+  const events = [...runs.map((run) => ({ kind: "started", run, startedAtMs }) as const), ...ends];
+  const { nowMs } = world;
+  const { stops } = world.do({
+    kind: "report-runs",
+    nodeId: nodeId("w1"),
+    session: 1,
+    events,
+    nowMs,
+  });
+  expect(stops).toEqual([]);
+  const kinds = runs.map((run) => world.state.task(run)?.state.kind);
+  expect(kinds).toEqual(["running", "succeeded", "succeeded", "succeeded"]);
+  expect(checkState(world.state)).toEqual([]);
+});

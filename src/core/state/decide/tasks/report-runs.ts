@@ -35,10 +35,10 @@ export function reportRuns(
   const changes: Change[] = [];
   const stops: RunRef[] = [];
   // A batch may hold the start and the end of one run; the second must see the first.
-  const moved = new Map<string, Task>();
+  const moved = new Map<TaskKey, Task>();
   /** Whether a run that the agent has begun by itself is wanted. */
   const begin = (run: RunRef): boolean => {
-    const key = `${run.jobId}.${run.index}`;
+    const key = keyOf(run);
     const task = moved.get(key) ?? state.task(run);
     if (task?.attempt !== run.attempt || !("nodeId" in task.state)) return false;
     if (task.state.nodeId !== nodeId) return false;
@@ -47,7 +47,7 @@ export function reportRuns(
   };
   for (const event of events) {
     const { run } = event;
-    const key = `${run.jobId}.${run.index}`;
+    const key = keyOf(run);
     const job = state.jobs.get(run.jobId)?.job;
     const known = moved.get(key) ?? state.task(run);
     if (event.kind === "returned") {
@@ -72,6 +72,11 @@ export function reportRuns(
   for (const row of moved.values()) changes.push({ table: "task", row });
   return { changes, answer: { stops } };
 }
+
+type TaskKey = number | string;
+
+/** A number for jobs with one task: a lookup by a new string costs as much as a report. */
+const keyOf = ({ jobId, index }: RunRef): TaskKey => (index === 0 ? jobId : `${jobId}.${index}`);
 
 /** The start or the end of a run. */
 export type RunTransition = Exclude<RunEvent, { kind: "returned" }>;

@@ -6,8 +6,13 @@ import { checkState, digest, readBack } from "../../../../testing/check/check-st
 import { World } from "../../../../testing/world.ts";
 import { parseGraph } from "../../../graph/jgf.ts";
 import { documentOf, times } from "../../../graph/testing/documents.ts";
+import { invariant } from "../../../../lib/invariant.ts";
+import { limits } from "../../../../limits.ts";
 import { clusterId, jobId } from "../../../model/ids.ts";
+import type { JobSpec } from "../../../model/job/job.ts";
 import type { ChosenSubmission } from "../../chosen-submission.ts";
+import { inCluster } from "../../jobs/cluster-specs.ts";
+import { encodeJob } from "../../jobs/job-codec.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 const NODE = { type: "node", inside: [{ type: "core", size: 8 }] };
@@ -36,8 +41,12 @@ const remove = (world: World, name: string): unknown =>
   world.do({ kind: "remove-cluster", id: clusterId(name), by: "me", nowMs: world.nowMs });
 
 /** Like a door whose answers are of an older version: they are computed again. */
-function submit(world: World, names: readonly string[], nodes = 1): ChosenSubmission {
-  const spec = aSpec({ placement: { kind: "pulling" } });
+function submit(
+  world: World,
+  names: readonly string[],
+  nodes = 1,
+  spec = aSpec({ placement: { kind: "pulling" } }),
+): ChosenSubmission {
   const answer = world.do({
     kind: "submit-to-chosen",
     submission: { spec, idempotencyKey: undefined },
@@ -94,6 +103,34 @@ describe("a job for one of several clusters", () => {
       by: "me",
     });
     expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("jobs with one spec share it in each cluster, and their rows are those of jobs that share nothing", () => {
+    const world = new World();
+    for (const name of NAMES) register(world, name);
+    const jobspec = (name: string, text = '{"version": 1}\n'): JobSpec =>
+      aSpec({ name, command: undefined, jobspec: text });
+    const long = jobspec("long", "x".repeat(limits.sharedSpecCharsMax + 1));
+    const [one, other] = [jobspec("one"), jobspec("other")];
+    const others = Array.from({ length: limits.knownClusterSpecsMax }, () => jobspec("any"));
+    const specs = [one, other, long, one, other, long, ...others, one, other, long];
+    for (const spec of specs) for (const name of NAMES) submit(world, [name], 1, spec);
+    const jobs = Array.from(world.state.jobs.openRecords(), ({ job }) => job);
+    const expected = specs.flatMap((spec) => NAMES.map((cluster) => inCluster(spec, cluster)));
+    expect(jobs.map(({ spec }) => [spec.name, spec.where.cluster, spec.work])).toEqual(
+      expected.map(({ name, where, work }) => [name, where.cluster, work]),
+    );
+    const after = 3 * NAMES.length;
+    expect(jobs[after]?.spec).toBe(jobs[0]?.spec);
+    expect(jobs.at(-after)?.spec).not.toBe(jobs[0]?.spec);
+    for (const [at, job] of jobs.entries()) {
+      const alone = expected[at];
+      invariant(alone !== undefined, "one spec for each job");
+      for (const row of [job, { ...job, alternatives: ["b"] }]) {
+        expect(encodeJob(row)).toBe(encodeJob({ ...row, spec: alone }));
+      }
+    }
+    expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 
   test("whatever is registered and deleted, it is with one of its clusters, and rows agree", () => {

@@ -2,7 +2,6 @@ import { invariant } from "../../../../lib/invariant.ts";
 import { limits } from "../../../../limits.ts";
 import { submitterTo } from "../../../access/principal.ts";
 import { MatchTotal } from "../../../graph/match/match-total.ts";
-import { type JobSpec, SharedSpec } from "../../../model/job/job.ts";
 import { chooseForAll } from "../../../scheduler/clusters/choose-for-all.ts";
 import {
   answersVersion,
@@ -32,7 +31,7 @@ export function submitToChosen(
   );
   const [cluster, ...others] = ranked;
   if (cluster === undefined) return { changes: [], answer: { kind: "none", dropped } };
-  const spec = inCluster(submission.spec, cluster);
+  const spec = state.clusterSpecs.of(submission.spec, cluster);
   const { changes, answer } = submitJobs(state, {
     kind: "submit-jobs",
     submissions: [{ ...submission, spec }],
@@ -68,12 +67,3 @@ function answersTo(
     total.count(() => pullingAnswers(state, choice)).filter(({ cluster }) => wanted.has(cluster)),
   );
 }
-
-/** The same job for this cluster alone. */
-export const inCluster = (spec: JobSpec, cluster: string): JobSpec =>
-  new SharedSpec(
-    spec.name,
-    spec.work,
-    { ...spec.terms, where: { ...spec.where, cluster } },
-    { dependsOn: spec.dependsOn, energy: spec.energy },
-  );

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { OTHERS } from "../translate.ts";
+import { POD, type RikBed, type TestController, until, useRikBeds } from "../testing/rik-bed.ts";
+
+const open = useRikBeds();
+const { FAILED, RUNNING, TERMINATED } = ResourceStatus;
+
+const rikController = (bed: RikBed): Promise<TestController> =>
+  bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
+
+test("rik's controller receives nothing of instances that other programs created: it would exit", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const rik = await rikController(bed);
+  const script = bed.caller(); // does not subscribe
+  for (const id of ["s", "ended"]) await script.schedule(id);
+  await script.schedule("refused", "{");
+  await script.destroy("ended");
+  await rik.schedule("own");
+  await rik.until("own", RUNNING);
+  await until(() => expect(bed.door.book.find(OTHERS, "s")?.state.status).toBe(RUNNING));
+  const foreign = ["s", "ended", "refused"];
+  expect(foreign.map((id) => rik.of(id))).toEqual([[], [], []]);
+  await bed.restart();
+  await bed.readyWorker("node-a");
+  const again = await rikController(bed);
+  await again.until("own", RUNNING);
+  expect(foreign.map((id) => again.of(id))).toEqual([[], [], []]);
+  const other = await bed.controller();
+  await other.until("s", RUNNING);
+  await other.until("ended", TERMINATED);
+  await other.until("refused", FAILED);
+  expect(other.of("own")).toEqual([]);
+});
+
+test("an id of another program is free for rik's controller", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const rik = await rikController(bed);
+  await bed.caller().schedule("a");
+  await until(() => expect(bed.door.book.find(OTHERS, "a")?.state.status).toBe(RUNNING));
+  await rik.schedule("a", POD);
+  await rik.until("a", RUNNING);
+  await rik.destroy("a");
+  await rik.until("a", TERMINATED);
+});
