@@ -32,6 +32,33 @@ describe("offered jobs", () => {
     expect((await bed.plane.operations.getJob("3")).state).toBe("accepted");
   });
 
+  test("of repeated jobspecs have each its own name, text and request", async () => {
+    const [small, large] = [simple(1, 1), simple(2, 3)];
+    const sent = [
+      ["a", small],
+      ["a", small],
+      ["b", small],
+      ["b", large],
+      ["a", small],
+      ["", large],
+      ["b", large],
+    ] as const;
+    for (const [name, jobspec] of sent) await bed.submit(jobspec, ["blue"], { name });
+    const { jobs } = await bed.receive("blue");
+    const received = Object.values(jobs).map((record) => JSON.parse(record) as object);
+    expect(received).toMatchObject(
+      sent.map(([name, jobspec]) => ({
+        name: name === "" ? "jobspec" : name,
+        jobspec,
+        nodes: jobspec === small ? 1 : 2,
+      })),
+    );
+    for (const [at, [, jobspec]] of sent.entries()) {
+      const { spec } = await bed.plane.operations.getJob(String(at + 1));
+      expect(spec.resources).toEqual({ cpu: jobspec === small ? 1 : 6 });
+    }
+  });
+
   test("are accepted in part when one of them is unavailable", async () => {
     for (let count = 0; count < 4; count++) await bed.submit(simple(1, 1), ["blue"]);
     expect(await bed.accept("blue", [1, 99])).toBe(1);

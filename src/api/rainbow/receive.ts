@@ -39,26 +39,30 @@ export async function receive(
   const operations = await asCluster(access, { cluster, secret });
   const most = jobsMax > 0 ? Math.min(jobsMax, limits.receivedJobsMax) : limits.receivedJobsMax;
   const isVisible = shown && ((id: string): boolean => shown.isVisible(id, receiver));
-  const { tasks } = await operations.listOffered(cluster, most, isVisible);
+  const { tasks: offered } = await operations.listOffered(cluster, most, isVisible);
+  // Another receiver may have received some since they were listed, and may ask while records for this one are read.
+  const tasks = isVisible === undefined ? offered : offered.filter(({ id }) => isVisible(id));
+  shown?.show(idsOf(tasks), receiver);
   const jobs = new Map<number, string>();
-  const received: string[] = [];
   let bytes = 0;
-  for (const task of tasks) {
-    // Another receiver may have received it while records for this one were read.
-    if (isVisible?.(task.id) === false) continue;
+  for (const [at, task] of tasks.entries()) {
     const id = numbers.numberOf(task.id);
     const record = await toRecord(task, { id, cluster }, read);
     const size = sizeOf(record);
     // It came through a door with larger limits: the cluster accepts it over another wire.
     if (size > limits.receivedBytesMax) continue;
     bytes += size;
-    if (bytes > limits.receivedBytesMax) break;
+    if (bytes > limits.receivedBytesMax) {
+      shown?.reveal(idsOf(tasks.slice(at)));
+      break;
+    }
     jobs.set(id, record);
-    received.push(task.id);
   }
-  shown?.show(received, receiver);
   return jobs;
 }
+
+const idsOf = (tasks: readonly { readonly id: string }[]): readonly string[] =>
+  tasks.map(({ id }) => id);
 
 /**
  * Accepts tasks for a cluster: of several receivers of one task the first gets it. True: all of them were
@@ -78,11 +82,11 @@ export async function accept(
   }
   if (taskIds.size === 0) return false;
   const ids = [...taskIds];
-  shown?.accepted(ids);
   let accepted = 0;
   for (let at = 0; at < ids.length; at += limits.receivedJobsMax) {
     accepted += await acceptSome(operations, cluster, ids.slice(at, at + limits.receivedJobsMax));
   }
+  shown?.reveal(ids); // not before: until they are accepted, others would receive them
   return accepted === jobs.length;
 }
 

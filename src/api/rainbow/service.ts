@@ -2,7 +2,6 @@ import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/proto
 import {
   MemoryGraph,
   ResponseSchema,
-  SatisfyRequestSchema,
   SatisfyResponseSchema,
 } from "../../gen/rainbow/v1/memory_pb.ts";
 import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
@@ -24,6 +23,7 @@ import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type ShownClusters } from "./satisfy.ts";
 import { SatisfyAnswers } from "./wire/satisfy-answers.ts";
+import { SatisfyRequests } from "./wire/satisfy-requests.ts";
 import { ShownJobs } from "./shown-jobs.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
@@ -140,12 +140,13 @@ const processed = ({ content }: wire.Request, count: number): wire.Response =>
 
 function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcService {
   const { logger, traffic } = options;
+  const requests = new SatisfyRequests();
   const answers = new SatisfyAnswers();
   return defineService(
     MemoryGraph,
     {
       satisfy: new BytesMethod(SatisfyResponseSchema, async (bytes, context) => {
-        const request = decode(SatisfyRequestSchema, bytes);
+        const request = requests.decode(bytes);
         return answers.encode(await satisfy(options, request, { read, shown: shownBy(context) }));
       }),
       register: async ({ name, payload }, context) => {

@@ -35,8 +35,8 @@ export class ShownJobs {
     }
   }
 
-  /** Accepted: no receiver sees it again, unless it is returned. */
-  accepted(taskIds: Iterable<string>): void {
+  /** Hides them from no receiver any more: no receiver has them, or one has accepted them and they may be returned. */
+  reveal(taskIds: Iterable<string>): void {
     for (const taskId of taskIds) this.#shown.delete(taskId);
   }
 }

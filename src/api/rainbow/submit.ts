@@ -5,6 +5,7 @@ import type { ChosenJobView } from "../../server/views/satisfy-view.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";
 import type { SubmitAnswer } from "./wire/encode.ts";
 import type { ReadText } from "./jobspecs/jobspecs.ts";
+import { submissionOf } from "./jobspecs/submissions.ts";
 import { known, type RainbowAccess } from "./operations.ts";
 import { refuse } from "./status.ts";
 import type { TokenLists } from "./wire/token-lists.ts";
@@ -65,7 +66,7 @@ async function submitJobspec(
     const view = await operations.satisfy({ ask, pulling: { names: clusters }, selection });
     return { jobId: 0, cluster: "", clusters: view.selection?.ranked ?? [] };
   }
-  const job = toSubmission(asked, { name, text });
+  const job = submissionOf(asked, name, text);
   const chosen = await operations.submitToChosen({ job, clusters, ask, selection });
   if (chosen.kind === "none") throw refuse.noneSelected(whyNone(chosen));
   return { jobId: Number(chosen.id), cluster: chosen.cluster, clusters: [] };
@@ -74,8 +75,14 @@ async function submitJobspec(
 /** The bytes of a record without its texts. */
 const RECORD_BYTES = 8_192;
 
+/** Of a UTF-16 unit of a text, as JSON: an escape like \u0001. */
+const JSON_BYTES_PER_CHAR_MAX = 6;
+
 /** Checks that the texts, as JSON in a record, leave space for its other fields. */
 function checkFits(...texts: readonly string[]): void {
+  let most = RECORD_BYTES;
+  for (const { length } of texts) most += length * JSON_BYTES_PER_CHAR_MAX + '"",'.length;
+  if (most < limits.receivedBytesMax) return; // however they are written
   const size = Buffer.byteLength(JSON.stringify(texts));
   if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
 }

@@ -28,6 +28,21 @@ test("several receivers at once receive different jobs, and together all of them
   expect(new Set(shown.flat()).size).toBe(20);
 });
 
+test("receivers that accept at once what they receive never receive the same job", async () => {
+  const shown: number[] = [];
+  for (let round = 0; round < 10; round++) {
+    for (let count = 0; count < 20; count++) await bed.submit(simple(1, 1), ["blue"]);
+    const receiveAndAccept = async (receiver: Client): Promise<void> => {
+      const jobs = await shownTo(receiver, 20);
+      shown.push(...jobs);
+      if (jobs.length > 0) await bed.accept("blue", [...jobs], receiver);
+    };
+    await Promise.all(receivers.map(receiveAndAccept));
+  }
+  expect(shown.length).toBe(200);
+  expect(new Set(shown).size).toBe(200);
+});
+
 test("a job is hidden from others until its time is over or it is accepted", async () => {
   for (let count = 0; count < 2; count++) await bed.submit(simple(1, 1), ["blue"]);
   const [first, second] = receivers;
@@ -49,6 +64,6 @@ test("entries of tasks that are visible again are removed", () => {
   now = 10;
   shown.show(["2"], "a");
   expect([shown.isVisible("1", "b"), shown.isVisible("2", "b")]).toEqual([true, false]);
-  shown.accepted(["2"]);
+  shown.reveal(["2"]);
   expect(shown.isVisible("2", "b")).toBe(true);
 });

@@ -101,10 +101,32 @@ describe("a submission", () => {
     expect(submitted(unknown)).toEqual(jobspec);
   });
 
+  test("has all its clusters in order, wherever they stand; neighbours are one piece of bytes", () => {
+    const names = ["a", "keebler", "b", "", "c"];
+    const cluster = (name: string): Field => [2, bytesOf([1, name], [2, `t-${name}`])];
+    const [a, b, c, d, e] = names.map(cluster) as [Field, Field, Field, Field, Field];
+    const shown = names.map((name) => ({ name, token: `t-${name}` }));
+    const fixed = Buffer.concat([Buffer.from("a101", "hex"), Buffer.alloc(8)]); // field 20
+    const messages: readonly (readonly [Buffer, readonly Buffer[]])[] = [
+      [bytesOf(a, b, c, d, e, [3, SPEC]), [bytesOf(a, b, c, d, e)]],
+      [bytesOf([3, SPEC], a, b, c, d, e), [bytesOf(a, b, c, d, e)]],
+      [bytesOf(a, b, [3, SPEC], c, d, [7, SENT], e), [bytesOf(a, b), bytesOf(c, d), bytesOf(e)]],
+      [Buffer.concat([bytesOf(a), fixed, bytesOf(b, c, d, e)]), [bytesOf(a), bytesOf(b, c, d, e)]],
+      [bytesOf(a, [2, 7], b, c, d, e), [bytesOf(a), bytesOf(b, c, d, e)]],
+    ];
+    for (const [message, pieces] of messages) {
+      const request = decodeSubmit(message);
+      if (request.kind !== "jobspec") throw new Error(request.kind);
+      expect(request.clusters.read()).toEqual(shown);
+      expect(request.clusters.bytes).toEqual(pieces);
+    }
+  });
+
   test("that is truncated, or no message, or no text is rejected", () => {
     const whole = bytesOf(...first);
     for (const bytes of [
       whole.subarray(0, whole.length - 1),
+      bytesOf([2, keebler], [2, gingerbread]).subarray(0, -1),
       Buffer.from("0b", "hex"),
       Buffer.from("00", "hex"),
       Buffer.alloc(12, 0xff),

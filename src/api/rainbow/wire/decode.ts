@@ -1,4 +1,12 @@
-import { bytesOf, numberOf, readFields, textOf, toText, type WireField } from "./fields.ts";
+import {
+  bytesOf,
+  numberOf,
+  readFields,
+  readFieldsAndRuns,
+  textOf,
+  toText,
+  type WireField,
+} from "./fields.ts";
 
 /**
  * The form of an answer that a client reads: that of the first generation, that of the newest, or (when a request does not show it) one
@@ -35,7 +43,7 @@ export interface JobspecRequest {
 
 /** Clusters with their tokens, parsed on demand: most clients send the same ones again. */
 export interface ClusterList {
-  /** Their bytes on the wire, in order. */
+  /** Their bytes on the wire, in order: mostly in one piece. */
   readonly bytes: readonly Buffer[];
   read(): readonly { readonly name: string; readonly token: string }[];
 }
@@ -44,14 +52,17 @@ export interface ClusterList {
 const isFirst = ({ number, kind }: WireField): boolean =>
   ((number === 4 || number === 5) && kind === "varint") || (number === 6 && kind === "bytes");
 
+/** The field of clusters with their tokens; of the first clients, the name of one cluster. */
+const CLUSTERS = 2;
+
 export function decodeSubmit(bytes: Uint8Array): SubmitRequest {
-  const fields = readFields(bytes);
+  const { fields, runs } = readFieldsAndRuns(bytes, CLUSTERS);
   const name = textOf(fields, 1);
   if (fields.some(isFirst)) {
     return {
       kind: "command",
       name,
-      cluster: textOf(fields, 2),
+      cluster: textOf(readFields(bytes), 2),
       token: textOf(fields, 3),
       nodes: numberOf(fields, 4) ?? 0,
       tasks: numberOf(fields, 5) ?? 0,
@@ -65,7 +76,7 @@ export function decodeSubmit(bytes: Uint8Array): SubmitRequest {
   return {
     kind: "jobspec",
     name,
-    clusters: toClusters(bytesOf(fields, 2)),
+    clusters: toClusters(runs),
     jobspec: textOf(fields, 3),
     algorithm: toText(algorithms.at(-1) ?? Buffer.alloc(0)),
     options: Object.fromEntries(options.map(readPair)),
@@ -80,9 +91,13 @@ function readPair(bytes: Buffer): readonly [string, string] {
   return [textOf(fields, 1), textOf(fields, 2)];
 }
 
-const toClusters = (bytes: readonly Buffer[]): ClusterList => ({
-  bytes,
-  read: () => bytes.map(readPair).map(([name, token]) => ({ name, token })),
+const toClusters = (runs: readonly Buffer[]): ClusterList => ({
+  bytes: runs,
+  read: () =>
+    runs
+      .flatMap((run) => bytesOf(readFields(run), CLUSTERS))
+      .map(readPair)
+      .map(([name, token]) => ({ name, token })),
 });
 
 /** A Timestamp begins with the tag of its seconds, which no text and no entry of a map does. */

@@ -42,6 +42,12 @@ test("the answer to a trial has no job, and the clusters in order", () => {
   expect(readAs(NEWEST, bytes)).toEqual({ status: 1, clusters: ["b", "a"] });
 });
 
+test("texts have the length of their bytes", () => {
+  const clusters = ["ü→\u{1f600}", "x".repeat(300)];
+  const bytes = encodeSubmitted({ jobId: 1, cluster: "ä", clusters }, "newest");
+  expect(readAs(NEWEST, bytes)).toEqual({ jobid: 1, cluster: "ä", status: 1, clusters });
+});
+
 test("the largest number of a job is exact", () => {
   const bytes = encodeSubmitted({ ...submitted, jobId: 2 ** 31 - 1 }, "first");
   expect(readAs(FIRST, bytes)).toEqual({ jobid: 2_147_483_647, status: 1 });

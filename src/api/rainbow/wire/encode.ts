@@ -70,35 +70,66 @@ export function encodeReceived(jobs: ReadonlyMap<number, string>): Buffer {
   return answer;
 }
 
-/** The bytes of one message while it is being written. Omits empty fields. */
+/** One message while it is being written. Omits empty fields. */
 class Message {
-  readonly #parts: Buffer[] = [];
+  /** Tags with their values: a number is a varint, a text has its length before it. */
+  readonly #fields: (number | string)[] = [];
+  #size = 0;
 
   number(field: number, value: number): this {
-    if (value !== 0) this.#parts.push(varint(field * 8), varint(value));
+    if (value !== 0) this.#add(field * 8, value, varintSize(value));
     return this;
   }
 
   text(field: number, value: string): this {
     if (value === "") return this;
-    const bytes = Buffer.from(value);
-    this.#parts.push(varint(field * 8 + 2), varint(bytes.length), bytes);
+    const bytes = Buffer.byteLength(value);
+    this.#add(field * 8 + 2, value, varintSize(bytes) + bytes);
     return this;
   }
 
+  #add(tag: number, value: number | string, size: number): void {
+    this.#fields.push(tag, value);
+    this.#size += varintSize(tag) + size;
+  }
+
   end(): Buffer {
-    return Buffer.concat(this.#parts);
+    const message = Buffer.allocUnsafe(this.#size);
+    let at = 0;
+    for (const field of this.#fields) {
+      if (typeof field === "number") {
+        at = writeVarint(message, field, at);
+      } else {
+        at = writeVarint(message, Buffer.byteLength(field), at);
+        at += message.write(field, at);
+      }
+    }
+    return message;
   }
 }
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
+}
+
+/** Returns the place after it. */
+function writeVarint(into: Buffer, value: number, start: number): number {
+  let at = start;
   let rest = value;
   while (rest >= 0x80) {
-    bytes.push((rest % 0x80) | 0x80);
+    into[at++] = (rest % 0x80) | 0x80;
     rest = Math.floor(rest / 0x80);
   }
-  return Buffer.from([...bytes, rest]);
+  into[at++] = rest;
+  return at;
+}
+
+function varint(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(varintSize(value));
+  writeVarint(bytes, value, 0);
+  return bytes;
 }
 
 /** Field 2 of the answer is a map: entries of a number, field 1, and a text, field 2. */

@@ -10,6 +10,8 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 const VARINT_BYTES_MAX = 10;
+/** A number that no field has. */
+const NO_FIELD = 0;
 
 const broken = (): AppError =>
   new AppError("invalid_argument", "cannot parse invalid wire-format data");
@@ -18,10 +20,24 @@ const broken = (): AppError =>
  * The fields of a message in order, without a descriptor: generations of clients use the same numbers for different fields, and a decoder
  * for one of them rejects the others.
  */
-export function readFields(message: Uint8Array): readonly WireField[] {
+export const readFields = (message: Uint8Array): readonly WireField[] =>
+  readFieldsAndRuns(message, NO_FIELD).fields;
+
+/** The fields of a message, where those of one number with a length are left in runs. */
+export interface FieldsAndRuns {
+  readonly fields: readonly WireField[];
+  /** Each the bytes of such fields that follow one another, with tags and lengths: `readFields` reads it. */
+  readonly runs: readonly Buffer[];
+}
+
+/** For a message with hundreds of such fields, which the caller looks at as a whole. */
+export function readFieldsAndRuns(message: Uint8Array, inRuns: number): FieldsAndRuns {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
   const fields: WireField[] = [];
+  const runs: Buffer[] = [];
   let at = 0;
+  let runStart = 0;
+  let runEnd = 0; // none is open while both are equal
   const varint = (): number => {
     let value = 0;
     let scale = 1;
@@ -34,13 +50,15 @@ export function readFields(message: Uint8Array): readonly WireField[] {
     }
     throw broken();
   };
-  const skip = (count: number): Buffer => {
-    const start = at;
+  const skip = (count: number): void => {
     at += count;
     if (at > bytes.length) throw broken();
-    return bytes.subarray(start, at);
+  };
+  const endRun = (): void => {
+    if (runEnd > runStart) runs.push(bytes.subarray(runStart, runEnd));
   };
   while (at < bytes.length) {
+    const start = at;
     const tag = varint();
     const number = Math.floor(tag / 8);
     if (number === 0) throw broken();
@@ -48,9 +66,20 @@ export function readFields(message: Uint8Array): readonly WireField[] {
       case VARINT:
         fields.push({ number, kind: "varint", value: varint() });
         break;
-      case BYTES:
-        fields.push({ number, kind: "bytes", value: skip(varint()) });
+      case BYTES: {
+        const length = varint();
+        skip(length);
+        if (number !== inRuns) {
+          fields.push({ number, kind: "bytes", value: bytes.subarray(at - length, at) });
+          break;
+        }
+        if (runEnd !== start) {
+          endRun();
+          runStart = start;
+        }
+        runEnd = at;
         break;
+      }
       case FIXED64:
         skip(8);
         break;
@@ -61,7 +90,8 @@ export function readFields(message: Uint8Array): readonly WireField[] {
         throw broken();
     }
   }
-  return fields;
+  endRun();
+  return { fields, runs };
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

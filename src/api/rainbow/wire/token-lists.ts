@@ -40,7 +40,7 @@ export class TokenLists {
     for (const each of bytes) size += LENGTH_BYTES + each.length;
     const all = Buffer.allocUnsafe(size);
     let at = this.#key.copy(all);
-    // Each entry has its length, so that no two lists have the same bytes.
+    // Each piece has its length, so that no two lists have the same bytes.
     for (const each of bytes) {
       at = all.writeUInt32LE(each.length, at);
       at += each.copy(all, at);
