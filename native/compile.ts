@@ -1,7 +1,7 @@
 // Compiles the native launcher, and the program that gives a run its client's input or terminal. `node native/compile.ts` is part of `npm run build`: it uses the C
 // compiler of this machine, and a machine without one uses the launcher in Perl instead.
-// `node native/compile.ts all` (`npm run build:launchers`) makes static ones for the package, for x64
-// and arm64, with zig; `node native/compile.ts check` only looks for it.
+// `node native/compile.ts all [DIR]` (`npm run build:launchers`) makes static ones for the package, for x64
+// and arm64, with zig. Without zig the package has those of this machine.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import {
   launcherPath,
 } from "../src/agent/executors/process/launchers/find-launcher.ts";
 
-const root = dirname(import.meta.dirname);
+const root = process.argv[3] ?? dirname(import.meta.dirname);
 const PROGRAMS = [
   { source: join(import.meta.dirname, "launcher.c"), pathOf: launcherPath },
   { source: join(import.meta.dirname, "attach.c"), pathOf: attachPath },
@@ -67,21 +67,18 @@ function findZig(): readonly [command: string, ...args: string[]] | undefined {
   });
 }
 
-const NO_ZIG = `busbar: the package has launchers for several processors, which zig compiles, and there is none here. For example:
+const NO_ZIG = `busbar: there is no zig, so the package has no native launcher for processors other than ${process.arch}: agents there will use the one in Perl. For all:
   python3 -m venv ~/zig && ~/zig/bin/pip install ziglang
   PYTHON=~/zig/bin/python3 npm pack
 `;
 
-/** Ends the process where there is no zig: before anything is deleted, and without a stack. */
-function requireZig(): readonly [command: string, ...args: string[]] {
-  const zig = findZig();
-  if (zig !== undefined) return zig;
-  process.stderr.write(NO_ZIG);
-  return process.exit(1);
-}
-
 function compileAll(): void {
-  const [command, ...args] = requireZig();
+  const zig = findZig();
+  if (zig === undefined) {
+    process.stderr.write(NO_ZIG);
+    return compileStaticHere();
+  }
+  const [command, ...args] = zig;
   for (const [arch, target] of Object.entries(TARGETS)) {
     for (const { source, pathOf } of PROGRAMS) {
       const to = pathOf(root, arch);
@@ -91,6 +88,17 @@ function compileAll(): void {
   }
 }
 
+/** For machines with another C library, too, where this one's compiler can do that. */
+function compileStaticHere(): void {
+  if (process.platform !== "linux") return;
+  try {
+    for (const { source, pathOf } of PROGRAMS) {
+      compile(source, pathOf(root), C_COMPILER, ["-static", "-s"]);
+    }
+  } catch {
+    tryToCompileHere();
+  }
+}
+
 if (import.meta.main && process.argv[2] === "all") compileAll();
-else if (import.meta.main && process.argv[2] === "check") requireZig();
 else if (import.meta.main) tryToCompileHere();

@@ -272,6 +272,8 @@ export interface Services {
 export interface Units {
   /** The absolute path of the command that units run. */
   readonly program: string;
+  /** Whether this machine has a user of that name, also from a directory service. */
+  hasUser(name: string): Promise<boolean>;
   /** Writes the unit and, if requested, enables and starts it. */
   install(folder: string, name: string, text: string, starts: boolean): Promise<string>;
   uninstall(folder: string, name: string): Promise<string>;

@@ -120,7 +120,7 @@ export const parseAmount = (name: string, text: string, field: string): number =
 export const arraySpec =
   (flag: string) =>
   (text: string): string => {
-    if (!/^\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%[1-9]\d*)?$/.test(text)) {
+    if (!/^\d+(-\d+(:[1-9]\d*)?)?(,\d+(-\d+(:[1-9]\d*)?)?)*(%[1-9]\d*)?$/.test(text)) {
       const shapes = "0-99, 1-9:2, 0-3,8,10-12 or 0-99%5 (five at once)";
       throw invalid(flag, `"${text}" is not an array; write it like ${shapes}`);
     }

@@ -203,3 +203,23 @@ test("help does not load the wire's code or YAML", async () => {
     expect(output.stderr).not.toMatch(/grpc-js|@bufbuild|_pb\.js|\/yaml\/|yaml-tree|pino/);
   }
 });
+
+test("in a directory that was removed, commands that need it say so, and others work", async () => {
+  const runIn = async (words: string) => {
+    const gone = mkdtempSync(join(directory, "gone-"));
+    const script = `cd ${gone} && rmdir ${gone} && exec ${BUSBAR} ${words}`;
+    const child = spawn("/bin/sh", ["-c", script], {
+      env: { ...process.env, BUSBAR_SERVER: server.address },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    return { code, output };
+  };
+  const refused = await runIn("submit -- true");
+  expect(refused.code).toBe(1);
+  expect(refused.output).toContain("busbar: the current directory does not exist any more; change");
+  expect(await runIn("version")).toMatchObject({ code: 0 });
+});

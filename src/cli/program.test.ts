@@ -282,7 +282,7 @@ describe("global flags", () => {
     const { code, stdout } = await runHere(argv);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toEqual({
-      error: { code: "invalid_argument", message: "name: is not allowed", field: "name" },
+      error: { code: "invalid_argument", message: "--name: is not allowed", field: "--name" },
     });
   });
 });

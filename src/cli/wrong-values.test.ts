@@ -104,6 +104,10 @@ describe("the error about a wrong value names its flag and the right form, and e
     ["logs 1 --tail 3 --follow", /--tail: cannot be combined with --follow/],
     ["logs 1 --stdout --stderr", /--stderr: cannot be combined with --stdout/],
     ["submit --stdout %x.out y", /--stdout: "%x" is not known; write %j, %i, %a, %n, or %%/],
+    ["submit --stdout 100%%% y", /--stdout: "%" is not known/],
+    ["submit --each-line in --stdout out y", /--stdout: "out" would be written by all tasks/],
+    ["submit --from-json in --stderr out y", /--stderr: "out" would be written by all tasks/],
+    ["submit --array 1-9:0 x", /--array: "1-9:0" is not an array; write it like 0-99, 1-9:2/],
     ["submit --array 0-3 --stdout out y", /--stdout: "out" would be written by all tasks/],
     [
       "submit --cwd fresh --stderr err y",
@@ -230,4 +234,11 @@ describe("the error about a wrong value names its flag and the right form, and e
     const { code, stderr } = await runHere(["jobs"], { env: { BUSBAR_SERVER: "x" } });
     expect([code, stderr.includes("BUSBAR_SERVER: ")]).toEqual([2, true]);
   });
+});
+
+test("a file without a line is no list of tasks", async () => {
+  const readInput = async () => Buffer.from("");
+  const ran = await runHere(["submit", "--each-line", "empty", "--", "true"], { readInput });
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toBe("busbar: --each-line: empty is empty: there is no task to run\n");
 });

@@ -77,7 +77,7 @@ export function wrongPort(server: string): string {
 }
 
 /** The bytes are not HTTP/2: this is the port of another server, like REST. */
-const isOtherProtocol = (cause: unknown): boolean =>
+export const isOtherProtocol = (cause: unknown): boolean =>
   cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP2_ERROR";
 
 function textOf(metadata: IncomingHttpHeaders, key: string): string | undefined {

@@ -3,16 +3,29 @@ import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink, Terminal } from "../cli/context.ts";
+import { AppError } from "../lib/errors.ts";
 import { identifyDirectory } from "../lib/files/directory-id.ts";
 import { openInput, readInput, stdinKind } from "./input.ts";
 import { replaceFile, writeNewFiles } from "./output-files.ts";
+
+/** Only for commands that need it: another process may have removed it. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    const problem = "the current directory does not exist any more; change to another one (cd)";
+    throw new AppError("unavailable", problem);
+  }
+}
 
 /** The command line's view of the process it runs in. */
 export function createProcessContext(services: Services): Context {
   return {
     env: process.env,
-    cwd: process.cwd(),
-    directoryId: () => identifyDirectory(process.cwd()),
+    get cwd() {
+      return currentDirectory();
+    },
+    directoryId: () => identifyDirectory(currentDirectory()),
     hasFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
     hostname: hostname(),
     stdout: createSink(process.stdout),

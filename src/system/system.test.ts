@@ -9,6 +9,7 @@ import { readInput } from "./input.ts";
 import { formatLogLine } from "./logger.ts";
 import { detectResources } from "./machine.ts";
 import { writeNewFiles } from "./output-files.ts";
+import { ownCommand } from "./own-command.ts";
 import { createSystemRandom } from "./random.ts";
 import { supervise } from "./supervise.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
@@ -21,6 +22,22 @@ const hasty: Clock = {
     return () => clearImmediate(timer);
   },
 };
+
+test("messages of an installed package name the command as its user called it", () => {
+  const project = { npm_config_local_prefix: "/home/ada/app" }; // npx sets it, also for what its programs start
+  const local = "/home/ada/app/node_modules/busbar";
+  expect([
+    ownCommand(project),
+    ownCommand({}, local),
+    ownCommand(project, "/usr/lib/node_modules/busbar"),
+    ownCommand(project, local),
+  ]).toEqual([
+    undefined, // a checkout has ./busbar
+    "busbar",
+    "busbar",
+    "npx busbar",
+  ]);
+});
 
 describe("supervise", () => {
   test("restarts a child that dies, and gives up when it dies again and again", async () => {

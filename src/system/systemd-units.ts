@@ -14,16 +14,28 @@ const MARK = "# Made by `busbar service install";
 export const systemdUnits: Units = {
   program: join(packageRoot(import.meta.dirname), "busbar"),
 
+  hasUser: (name) =>
+    run("id", ["-u", "--", name]).then(
+      () => true,
+      () => false,
+    ),
+
   async install(folder, name, text, starts) {
     const file = join(folder, name);
-    await checkOurs(file);
+    const existed = await checkOurs(file);
     try {
       await writeFile(file, text);
     } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") {
+        throw new AppError("not_found", `there is no directory ${folder}; make it first`);
+      }
       throw new AppError("permission_denied", `cannot write ${file}; are you root?`, { cause });
     }
     if (!starts) return file;
-    await systemctl("daemon-reload");
+    await systemctl("daemon-reload").catch(async (error: unknown) => {
+      if (!existed) await rm(file); // no systemd runs here: the unit would only be in the way
+      throw error;
+    });
     await systemctl("enable", name);
     await systemctl("restart", name);
     return file;
@@ -32,9 +44,15 @@ export const systemdUnits: Units = {
   async uninstall(folder, name) {
     const file = join(folder, name);
     if (!(await checkOurs(file))) throw new AppError("not_found", `there is no ${file}`);
-    await systemctl("disable", "--now", name);
+    const wasLoaded = await systemctl("disable", "--now", name).then(
+      () => true,
+      async (error: unknown) => {
+        if (await isKnown(name)) throw error;
+        return false; // --no-start wrote it, for another folder or another machine
+      },
+    );
     await rm(file);
-    await systemctl("daemon-reload");
+    if (wasLoaded) await systemctl("daemon-reload");
     return file;
   },
 };
@@ -51,6 +69,13 @@ async function checkOurs(file: string): Promise<boolean> {
   if (text.startsWith(MARK)) return true;
   throw new AppError("already_exists", `${file} was not made by busbar; move it away first`);
 }
+
+/** Whether a systemd runs here and has such a unit. */
+const isKnown = (name: string): Promise<boolean> =>
+  run("systemctl", ["show", "--property=FragmentPath", "--value", name]).then(
+    ({ stdout }) => stdout.trim() !== "",
+    () => false,
+  );
 
 async function systemctl(...args: string[]): Promise<void> {
   try {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLike, readSteps, type Step } from "../support/console-page.ts";
 import { type Running, Site } from "../support/busbar.ts";
+import { lastingAddress } from "../support/lasting-address.ts";
 
 // Runs every command of docs/getting-started.md in order, as a user in their own directory.
 
@@ -28,7 +29,7 @@ const environment = (): NodeJS.ProcessEnv => ({
 async function startTerminal({ terminal, command }: Step): Promise<string> {
   const [, ...args] = command.split(" ");
   const isServer = args[0] === "up";
-  const grpc = site.server === "" ? "127.0.0.1:0" : site.server;
+  const grpc = site.server || (await lastingAddress());
   const flags = isServer ? ["--http", "127.0.0.1:0", "--grpc", grpc] : [];
   flags.push("--log-level", "warn"); // as on a terminal
   const options = { cwd: site.directory, env: environment() };

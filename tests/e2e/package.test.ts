@@ -3,6 +3,7 @@ import {
   chownSync,
   cpSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   symlinkSync,
   writeFileSync,
@@ -52,6 +53,17 @@ describe("the tarball", () => {
     expect(list).toContain(`package/dist/native/launcher-linux-${process.arch}`);
     expect(list).toContain(`package/dist/native/attach-linux-${process.arch}`);
     expect(list).toContain("package/dist/LICENSES.txt");
+  });
+
+  test("has the native launcher of the machine that packs where there is no zig", async () => {
+    const script = fileURLToPath(new URL("../../native/compile.ts", import.meta.url));
+    const env = { PATH: "/usr/bin:/bin", PYTHON: "no-such-python" };
+    const made = bed.path("launchers");
+    const ran = await bed.exec(process.execPath, [script, "all", made], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("PYTHON=~/zig") });
+    expect(readdirSync(join(made, "dist/native")).toSorted()).toEqual(
+      [`attach-linux-${process.arch}`, `launcher-linux-${process.arch}`].toSorted(),
+    );
   });
 
   test("runs in an empty folder on the Node that npm installed beside it", async () => {

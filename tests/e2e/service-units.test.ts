@@ -1,4 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { spawnSync } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Site } from "../support/busbar.ts";
@@ -41,6 +48,27 @@ describe.skipIf(whyNot !== undefined)(
   },
 );
 
+test("install and show reject flags that the part itself would reject, and write nothing", async () => {
+  const folder = site.path("no-units");
+  const cases: [args: string[], text: string][] = [
+    [["server", "--", "--nosuch"], "unknown option '--nosuch'"],
+    [["server", "--", "--grpc", "x"], '--grpc: "x" is not an address'],
+    [["server", "--", "--grpc", "0.0.0.0:7071"], "--insecure-listen"],
+    [["agent", "--user", "daemon", "--", "--server", "x"], '--server: "x" is not an address'],
+    [["agent", "--user", "nosuch"], "--user: there is no user nosuch on this machine"],
+  ];
+  for (const [args, text] of cases) {
+    const running = site.start(["service", "install", "--unit-dir", folder, "--no-start", ...args]);
+    expect([args, await running.end()]).toEqual([args, 2]);
+    expect(running.output).toContain(text);
+  }
+  const show = site.start(["service", "show", "server", "--", "--rik", "x"]);
+  expect([await show.end(), show.output]).toEqual([2, expect.stringContaining("--rik")]);
+  const nowhere = site.start(["service", "install", "server", "--unit-dir", folder, "--no-start"]);
+  expect(await nowhere.end()).toBe(1);
+  expect(nowhere.output).toContain(`there is no directory ${folder}; make it first`);
+});
+
 test("install writes a unit and starts it, uninstall undoes both, and they do not touch other files", async () => {
   const folder = site.path("units");
   const bin = site.path("bin");
@@ -54,14 +82,14 @@ test("install writes a unit and starts it, uninstall undoes both, and they do no
     return { code: await running.end(), output: running.output };
   };
   const file = `${folder}/busbar-agent.service`;
-  const installed = await run("install", "agent", "--user", "sim");
+  const installed = await run("install", "agent", "--user", "daemon");
   expect(installed.output).toContain(`Wrote ${file} and started it.`);
   const text = readFileSync(file, "utf8");
-  expect(text).toMatch(/^User=sim$/m);
+  expect(text).toMatch(/^User=daemon$/m);
   // systemd starts nothing in a group that has groups with limits below it: tasks have theirs elsewhere.
   expect(text).toMatch(/^ExecStart=.* --cgroup \/sys\/fs\/cgroup\/busbar.slice\/tasks$/m);
   expect(text).toMatch(/^Slice=busbar.slice$/m);
-  expect(text).toMatch(/^ExecStartPre=.*mkdir -p tasks && chown sim cgroup.procs tasks /m);
+  expect(text).toMatch(/^ExecStartPre=.*mkdir -p tasks && chown daemon cgroup.procs tasks /m);
   expect((await run("install", "agent")).output).toContain(
     "--user: is missing: tasks run as this user",
   );
@@ -76,8 +104,28 @@ test("install writes a unit and starts it, uninstall undoes both, and they do no
     "daemon-reload",
   ]);
   writeFileSync(file, "[Service]\n");
-  const refused = await run("install", "agent", "--user", "sim");
+  const refused = await run("install", "agent", "--user", "daemon");
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining("not made by busbar") });
   expect(await run("uninstall", "agent")).toMatchObject({ code: 1 });
   expect(readFileSync(file, "utf8")).toBe("[Service]\n");
+});
+
+test("without a systemd install leaves no unit, and uninstall removes one that was only written", async () => {
+  const folder = site.path("units");
+  mkdirSync(folder);
+  const bin = site.path("bin");
+  mkdirSync(bin);
+  writeFileSync(`${bin}/systemctl`, "#!/bin/sh\necho not booted with systemd >&2; exit 1\n");
+  chmodSync(`${bin}/systemctl`, 0o755);
+  const run = async (...args: string[]) => {
+    const PATH = `${bin}:${process.env["PATH"]}`;
+    const running = site.start(["service", ...args, "--unit-dir", folder], { PATH });
+    return { code: await running.end(), output: running.output };
+  };
+  const refused = await run("install", "server");
+  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining("not booted") });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await run("install", "server", "--no-start")).toMatchObject({ code: 0 });
+  expect(await run("uninstall", "server")).toMatchObject({ code: 0 });
+  expect(readdirSync(folder)).toEqual([]);
 });

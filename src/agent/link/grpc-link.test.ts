@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -218,4 +220,19 @@ describe("runAgent", () => {
       });
     }
   });
+});
+
+test("a link to the REST port ends with a reason that names the right port", async () => {
+  const http = createServer((_, answer) => answer.end("hello"));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  try {
+    const reason = await new Promise<string>((onClose) =>
+      createGrpcConnect(`127.0.0.1:${port}`)({ onMessage: () => undefined, onClose }),
+    );
+    expect(reason).toMatch(/^it answers, but not with gRPC; agents connect to the gRPC port/);
+  } finally {
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  }
 });

@@ -3,7 +3,8 @@ import { type Connection, dial } from "../../client/grpc/connection.ts";
 import { openCall } from "../../client/grpc/open-call.ts";
 import type { ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { AgentMessageSchema, Agents, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
-import { parseAddress } from "../../lib/address.ts";
+import { isOtherProtocol } from "../../client/status.ts";
+import { GRPC_PORT, parseAddress, REST_PORT } from "../../lib/address.ts";
 import { describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { ConnectLink, Link, LinkEvents } from "./link.ts";
@@ -23,6 +24,12 @@ export function createGrpcConnect(server: string): ConnectLink {
   };
 }
 
+function reasonOf(error: Error | undefined): string {
+  if (error === undefined) return "the server ended the session";
+  if (!isOtherProtocol(error.cause)) return describeChain(error);
+  return `it answers, but not with gRPC; agents connect to the gRPC port (${GRPC_PORT}), not to REST (${REST_PORT})`;
+}
+
 /** A link on a connection; `release` is called once, when the link no longer needs it. */
 export function openLink(connection: Connection, events: LinkEvents, release: () => void): Link {
   let isOver = false;
@@ -37,8 +44,7 @@ export function openLink(connection: Connection, events: LinkEvents, release: ()
     onMessage: (bytes) => {
       if (!isOver) events.onMessage(decodeServerMessage(bytes));
     },
-    onEnd: (error) =>
-      finish(error === undefined ? "the server ended the session" : describeChain(error)),
+    onEnd: (error) => finish(reasonOf(error)),
   });
   return {
     send: (message) => {

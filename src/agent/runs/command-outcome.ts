@@ -38,7 +38,7 @@ const PROGRAM_LENGTH_MAX = 200;
 
 /**
  * Where a program is looked up, for messages: below the working directory, or on the search path. Undefined: at its own path, or on the
- * agent's search path.
+ * tasks' search path.
  */
 export function placeOf({ work, cwd, env }: Pick<RunRequest, "work" | "cwd" | "env">) {
   const program = work.kind === "command" ? (work.argv[0] ?? "") : "/";
@@ -47,11 +47,11 @@ export function placeOf({ work, cwd, env }: Pick<RunRequest, "work" | "cwd" | "e
   return env["PATH"] === undefined ? undefined : searchPathText(env["PATH"]);
 }
 
-/** A run without its own search path uses the agent's. */
-export const defaultPlaceOf = (program: string): string | undefined =>
+/** The same for a run without its own search path: it uses that of all tasks. */
+export const defaultPlaceOf = (program: string, searchPath: string): string | undefined =>
   program === "" || program.includes("/") || program.startsWith("the ")
     ? undefined
-    : searchPathText(process.env["PATH"] ?? "");
+    : searchPathText(searchPath);
 
 const searchPathText = (path: string): string => `PATH=${path.slice(0, PLACE_LENGTH_MAX)}`;
 

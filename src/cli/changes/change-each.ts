@@ -49,7 +49,8 @@ export async function changeEach(
       const job = toJobRow(await change(client, id));
       jobs.push(job);
       lines.push(describe(id, job));
-    } catch (error) {
+    } catch (cause) {
+      const error = inFlags(cause);
       if (ids.length === 1 || !(error instanceof AppError)) throw error;
       if (error.code === "unavailable") throw error;
       errors.push({ id, code: error.code, message: error.message });
@@ -61,6 +62,18 @@ export async function changeEach(
     text: () => lines.join("\n"),
     exitCode: errors.length === 0 ? 0 : 1,
   };
+}
+
+/** Flags by the field that they set, where the server alone knows the rule. */
+const FLAGS = new Map([
+  ["group", "--group"],
+  ["ifRevision", "--if-revision"],
+]);
+
+/** A rejection in the words of the flags. */
+function inFlags(error: unknown): unknown {
+  const flag = error instanceof AppError ? FLAGS.get(error.field ?? "") : undefined;
+  return flag !== undefined && error instanceof AppError ? error.at(flag) : error;
 }
 
 /** "task 17.3 (train)", "job 17 (train)". */

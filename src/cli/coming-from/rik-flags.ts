@@ -52,7 +52,7 @@ export function addRikFlags(command: Command): void {
     )
     .option(
       `${FLAG}-forget`,
-      "do not send a controller that connects the statuses it missed (for one whose database was removed)",
+      "send a controller that connects nothing of earlier instances until it destroys one (for one whose database was removed)",
     );
 }
 

@@ -138,10 +138,21 @@ const otherFields = (spec: SpecRow): [string, string][] =>
   Object.entries(spec)
     .filter(([name]) => !SHOWN.has(name))
     .map(([name, value]) => {
-      const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-      const text = typeof value === "string" ? value : JSON.stringify(value);
-      return [words.charAt(0).toUpperCase() + words.slice(1), text];
+      const words = name
+        .replace(/Ms$/, "")
+        .replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+      return [words.charAt(0).toUpperCase() + words.slice(1), otherText(name, value)];
     });
+
+/** The entries of tasks alone may have a megabyte. */
+const OTHER_WIDTH_MAX = 200;
+
+/** By the unit that ends the name of a field. */
+function otherText(name: string, value: unknown): string {
+  if (typeof value === "number" && name.endsWith("AtMs")) return moment(value);
+  if (typeof value === "number" && name.endsWith("Ms")) return formatDuration(value);
+  return typeof value === "string" ? value : cut(JSON.stringify(value), OTHER_WIDTH_MAX);
+}
 
 /** The maximum width of parameters and options. */
 const SELECT_WIDTH_MAX = 100;

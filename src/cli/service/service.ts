@@ -74,16 +74,19 @@ const addPlaceFlags = (command: Command): Command =>
   );
 
 async function textOf(
-  { context }: Session,
+  session: Session,
   part: UnitPart,
   flags: readonly string[],
   { user }: ServiceFlags,
 ): Promise<string> {
   if (part === "server" && user !== undefined)
     throw invalid("--user", "is for the agent; the server has a user of its own");
-  const { program } = await context.services.units();
+  const { program } = await session.context.services.units();
   if (!isAbsolute(program)) throw invalid("busbar", `its path ${program} is not absolute`);
-  return unitText(part, { program, user, flags });
+  const text = unitText(part, { program, user, flags });
+  const { checkPartFlags } = await import("./check-part-flags.ts"); // loads all flags of both parts
+  await checkPartFlags(session, part, flags);
+  return text;
 }
 
 async function installUnit(
@@ -94,6 +97,11 @@ async function installUnit(
 ): Promise<Answer> {
   const text = await textOf(session, part, words, flags);
   const units = await session.context.services.units();
+  const { user } = flags;
+  // systemd would try to start it for ever, and only the journal would say why.
+  if (user !== undefined && !(await units.hasUser(user))) {
+    throw invalid("--user", `there is no user ${user} on this machine; add it first (useradd)`);
+  }
   const file = await units.install(flags.unitDir, unitNameOf(part), text, flags.start);
   const started = flags.start ? " and started it" : "; start it with systemctl enable --now";
   return { json: { file, started: flags.start }, text: () => `Wrote ${file}${started}.` };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
-import { invalid } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, duration, wholeNumber } from "../flags.ts";
 import type { Answer, Session, Shell } from "../session.ts";
@@ -83,15 +83,29 @@ async function applyService(
   const template = await readTemplate(session, words, flags);
   const minReadyMs = minReady === undefined ? undefined : BigInt(minReady);
   const client = await session.client();
-  return oneService(
-    await client.applyService({
-      name,
-      ...(template === undefined ? {} : { template }),
-      replicas,
-      rollout: { maxUnavailable, minReadyMs, failuresMax },
-      ifRevision,
-    }),
-  );
+  try {
+    return oneService(
+      await client.applyService({
+        name,
+        ...(template === undefined ? {} : { template }),
+        replicas,
+        rollout: { maxUnavailable, minReadyMs, failuresMax },
+        ifRevision,
+      }),
+    );
+  } catch (error) {
+    if (template === undefined) throw noTemplate(name, error);
+    if (flags.file !== undefined) throw error;
+    const { clearerRefusal } = await import("../suggest/clearer-refusal.ts");
+    throw await clearerRefusal(client, template, error);
+  }
+}
+
+/** A service that does not exist yet cannot keep its template. */
+function noTemplate(name: string, error: unknown): unknown {
+  if (!(error instanceof AppError) || error.field !== "template") return error;
+  const problem = `is missing: there is no service ${name} yet; write it after --, or give --file`;
+  return new AppError(error.code, problem, { field: "command", cause: error.cause });
 }
 
 const asFlag = (name: string): string =>

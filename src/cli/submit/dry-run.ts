@@ -1,12 +1,14 @@
 import { toTrialRow } from "../json.ts";
 import { renderTrial } from "../render/trial.ts";
 import type { Answer, Session } from "../session.ts";
-import { type Input, unnumbered } from "./submit-input.ts";
+import { type Input, refusedInFlags } from "./submit-input.ts";
 
 /** The outcome of jobs if they were submitted now. Changes nothing. */
 export async function dryRun(session: Session, input: Input): Promise<Answer> {
   const client = await session.client();
-  const { jobs, revision } = await unnumbered(input, () => client.tryJobs({ ask: askOf(input) }));
+  const { jobs, revision } = await refusedInFlags(client, input, () =>
+    client.tryJobs({ ask: askOf(input) }),
+  );
   const rows = jobs.map(toTrialRow);
   const isAllowed =
     input.kind === "jobspec" ? input.jobspec.allowUnsatisfiable === true : input.allowUnsatisfiable;

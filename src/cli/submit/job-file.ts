@@ -48,12 +48,17 @@ const KEYS = [...FIELDS.keys(), "idempotencyKey"];
 
 /**
  * Reads a file of jobs: one job, a list of jobs, or several documents of either, also as `--output json` shows
- * them. Errors name the file, the line and the column.
+ * them. `complete` adds defaults of the submitter to jobs that somebody wrote; a shown job has all its fields. Errors name the file, the
+ * line and the column.
  */
-export function parseJobFile(content: string, file: string): readonly JobSubmissionInit[] {
+export function parseJobFile(
+  content: string,
+  file: string,
+  complete = (job: JobSubmissionInit): JobSubmissionInit => job,
+): readonly JobSubmissionInit[] {
   const jobs = readYaml(content, file)
     .flatMap((document) => (document.kind === "list" ? document.list() : jobsIn(document)))
-    .map((value) => readShownJob(value) ?? readJob(value));
+    .map((value) => readShownJob(value) ?? complete(readJob(value)));
   if (jobs.length === 0) throw invalid(file, "has no job in it");
   if (jobs.length > limits.submitJobsMax) {
     throw invalid(file, `has ${jobs.length} jobs; one call takes ${limits.submitJobsMax} at most`);
@@ -71,7 +76,9 @@ function jobsIn(document: Value): readonly Value[] {
 function readShownJob(value: Value): JobSubmissionInit | undefined {
   const spec = entryOf(value, "spec");
   if (spec?.kind !== "map") return undefined;
-  return { spec: fromJson(JobSpecSchema, spec.plain(), spec.at) };
+  const shown = fromJson(JobSpecSchema, spec.plain(), spec.at);
+  // Beside a request the server shows the amounts that follow from it.
+  return { spec: shown.request === undefined ? shown : { ...shown, resources: {} } };
 }
 
 const entryOf = (value: Value, key: string): Value | undefined =>

@@ -221,12 +221,13 @@ export async function toSubmission(
   if (words.length === 0 && flags.script === undefined && !hasOwnCommand) {
     throw invalid(
       "command",
-      "is missing; write it after --, or give --script, --file, --jobspec or --image",
+      "is missing; write it after --, or give --script or --image (submit also takes --file and --jobspec)",
     );
   }
   const missing =
     hasOwnCommand || script !== undefined ? undefined : missingProgram(words, context);
   if (missing !== undefined) await session.note(missing);
+  const outputFiles = outputFilesOf(flags);
   const entries = await entriesOf(flags, context);
   return {
     spec: {
@@ -241,7 +242,7 @@ export async function toSubmission(
         ...flags.env,
       },
       ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
-      ...outputFilesOf(flags),
+      ...outputFiles,
       ...containerOf(flags, context.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),

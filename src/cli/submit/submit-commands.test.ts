@@ -45,6 +45,55 @@ test("a program that only this directory has is submitted, with a warning that s
   expect(server.submitted).toHaveLength(5);
 });
 
+test("%% in the name of an output file is a percent sign, whatever follows it", async () => {
+  expect(await busbar("submit --stdout 100%%.txt --stderr %%%j -- true")).toMatchObject({
+    code: 0,
+  });
+  expect(specs()).toMatchObject([{ stdoutFile: "100%%.txt", stderrFile: "%%%j" }]);
+});
+
+describe("submit --file with a job as busbar job -o json prints it", () => {
+  const submitShown = async (spec: object) => {
+    files["shown.json"] = JSON.stringify({ id: "17", spec, state: "pending" });
+    return submitHere("shown.json");
+  };
+  const submitHere = (file: string) =>
+    runHere(["submit", "--file", file], {
+      env: { BUSBAR_SERVER: server.address },
+      readInput: async (path) => Buffer.from(files[path] ?? ""),
+      cwd: "/here",
+      directoryId: () => "local here",
+    });
+
+  test("does not add this directory: a job without one had a fresh directory", async () => {
+    files["written.json"] = '{"command": ["true"]}';
+    await submitHere("written.json");
+    await submitShown({ command: ["true"] });
+    const [written, shown] = specs() as { submitDirectory?: string }[];
+    expect([written?.submitDirectory, shown?.submitDirectory]).toEqual(["/here", undefined]);
+  });
+
+  test("a written job whose directory is fresh gets none", async () => {
+    files["fresh.json"] = '{"command": ["true"], "cwd": "fresh"}';
+    await submitHere("fresh.json");
+    expect(specs()).toEqual([{ command: ["true"] }]);
+  });
+
+  test("leaves out the amounts that follow from a request: the server takes either of them", async () => {
+    const request = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
+    await submitShown({ command: ["true"], resources: { cpu: 2 }, request });
+    expect(specs()).toEqual([{ command: ["true"], request: JSON.stringify(request) }]);
+  });
+
+  test("rejects a job that had the input of its client", async () => {
+    expect(await submitShown({ command: ["cat"], attach: "stdin" })).toMatchObject({
+      code: 2,
+      stderr: "busbar: attach: this command passes no input or terminal on; use busbar run\n",
+    });
+    expect(server.submitted).toEqual([]);
+  });
+});
+
 describe("submit --jobspec", () => {
   test("prints a line for each task: the id and its name", async () => {
     expect(await busbar("submit --jobspec flow.yaml")).toEqual({

@@ -101,8 +101,12 @@ function refuseOthers(
 async function readFile({ context }: Session, file: string): Promise<readonly JobSubmissionInit[]> {
   const content = await context.readInput(file, limits.messageBytesMax);
   const { parseJobFile } = await import("./job-file.ts");
-  const jobs = parseJobFile(content.toString("utf8"), file === "-" ? "stdin" : basename(file));
-  return jobs.map((job) => withDirectory(job, context));
+  const name = file === "-" ? "stdin" : basename(file);
+  const jobs = parseJobFile(content.toString("utf8"), name, (job) => withDirectory(job, context));
+  if (jobs.some(({ spec }) => spec?.attach !== undefined)) {
+    throw invalid("attach", "this command passes no input or terminal on; use busbar run");
+  }
+  return jobs;
 }
 
 async function readJobspec(
@@ -125,36 +129,31 @@ async function readJobspec(
   };
 }
 
-export async function submitInput(client: BusbarClient, input: Input): Promise<SubmitJobsResponse> {
-  try {
-    return await unnumbered(input, () =>
-      input.kind === "jobspec"
-        ? client.submitJobspec(input.jobspec)
-        : client.submitJobs({
-            jobs: [...input.jobs],
-            allowUnsatisfiable: input.allowUnsatisfiable,
-          }),
-    );
-  } catch (error) {
-    const spec = input.kind === "jobs" && input.isFile !== true ? input.jobs[0]?.spec : undefined;
-    if (spec === undefined) throw error;
-    const { clearerRefusal } = await import("../suggest/clearer-refusal.ts");
-    throw await clearerRefusal(client, spec, error);
-  }
-}
+export const submitInput = (client: BusbarClient, input: Input): Promise<SubmitJobsResponse> =>
+  refusedInFlags(client, input, () =>
+    input.kind === "jobspec"
+      ? client.submitJobspec(input.jobspec)
+      : client.submitJobs({ jobs: [...input.jobs], allowUnsatisfiable: input.allowUnsatisfiable }),
+  );
 
 /**
- * An error in the only job is reported without its number. An error in a flag beside a jobspec is in all its jobs, and found in the first.
+ * A rejection of a job that was made from flags names these. An error in the only job of a file is reported without its number. An error in a flag
+ * beside a jobspec is in all its jobs, and found in the first.
  */
-export async function unnumbered<Answer>(
+export async function refusedInFlags<Answer>(
+  client: BusbarClient,
   input: Input,
   call: () => Promise<Answer>,
 ): Promise<Answer> {
   try {
     return await call();
-  } catch (error) {
+  } catch (cause) {
     const isCounted = input.kind === "jobs" && input.jobs.length > 1;
-    throw isCounted ? error : withoutFieldPrefix(error, "jobs[0].");
+    const error = isCounted ? cause : withoutFieldPrefix(cause, "jobs[0].");
+    const spec = input.kind === "jobs" && input.isFile !== true ? input.jobs[0]?.spec : undefined;
+    if (spec === undefined) throw error;
+    const { clearerRefusal } = await import("../suggest/clearer-refusal.ts");
+    throw await clearerRefusal(client, spec, error);
   }
 }
 

@@ -26,10 +26,38 @@ export async function clearerRefusal(
 ): Promise<unknown> {
   if (!(error instanceof AppError)) return error;
   if (error.code === "unschedulable") return withMeantNames(client, spec, error);
-  const [, at] = /^(?:jobs\[0\]\.)?(?:spec\.)?dependsOn\[(\d+)\]/.exec(error.field ?? "") ?? [];
-  if (at === undefined) return error;
-  const flag = FLAGS[spec.dependsOn?.[Number(at)]?.kind ?? ""];
+  const [, field = ""] =
+    /^(?:jobs\[0\]\.|template\.)?(?:spec\.)?(.*)$/.exec(error.field ?? "") ?? [];
+  const [, at] = /^dependsOn\[(\d+)\]/.exec(field) ?? [];
+  const flag = at === undefined ? flagOf(field) : FLAGS[spec.dependsOn?.[Number(at)]?.kind ?? ""];
   return flag === undefined ? error : error.at(flag);
+}
+
+/** Flags by the field that they set, where the server alone knows the rule. */
+const FLAG_OF_FIELD: Readonly<Record<string, string>> = {
+  group: "--group",
+  name: "--name",
+  comment: "--comment",
+  script: "--script",
+  array: "--array",
+  stdoutFile: "--stdout",
+  stderrFile: "--stderr",
+  cwd: "--cwd",
+  labels: "--label",
+  env: "--env",
+  resources: "--resource",
+  "placement.node": "--node",
+  "placement.cluster": "--cluster",
+  "placement.labels": "--node-label",
+  idempotencyKey: "--idempotency-key",
+};
+
+/** `labels.a` is one of those that `--label` sets. */
+function flagOf(field: string): string | undefined {
+  const known = Object.keys(FLAG_OF_FIELD).find(
+    (one) => field === one || field.startsWith(`${one}.`),
+  );
+  return known === undefined ? undefined : FLAG_OF_FIELD[known];
 }
 
 /** The number of nodes whose names are compared: as many as a person would look through. */

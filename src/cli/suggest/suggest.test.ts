@@ -60,10 +60,24 @@ describe("a rejected job", () => {
       "unschedulable",
     );
   };
+  const noName = (field: string) =>
+    new Refusal("INVALID_ARGUMENT", `${field}: is not a name`, field);
   beforeAll(async () => {
     server = await serve({
+      applyService: ({ template }) => {
+        if (template !== undefined) throw noName("template.group");
+        const problem = "template: is missing: there is no service web yet";
+        throw new Refusal("INVALID_ARGUMENT", problem, "template");
+      },
+      updateJob: ({ group }) => {
+        throw noName(group === undefined ? "ifRevision" : "group");
+      },
       submitJobs: ({ jobs }) => {
         const [job] = jobs;
+        if (job?.spec?.group === "a/b") throw noName("jobs[0].group");
+        if (job?.spec?.labels["a b"] !== undefined) throw noName("jobs[0].labels.a b");
+        if (job?.spec?.array === "0,0") throw noName("jobs[0].array");
+        if (job?.spec?.placement?.node === "a/b") throw noName("jobs[0].placement.node");
         if ((job?.spec?.dependsOn ?? []).length === 0) return never();
         const field = `jobs[0].dependsOn[${(job?.spec?.dependsOn.length ?? 1) - 1}].on[0]`;
         throw new Refusal("INVALID_ARGUMENT", `${field}: there is no job called "nosuch"`, field);
@@ -102,6 +116,32 @@ describe("a rejected job", () => {
     );
     expect(await submit("--after-ok 1 --after-any nosuch")).toContain(
       "--after-any: there is no job",
+    );
+    expect(await submit("--group a/b")).toBe("busbar: --group: is not a name\n");
+    expect(await submit("--array 0,0")).toBe("busbar: --array: is not a name\n");
+    expect(await submit("--node a/b")).toBe("busbar: --node: is not a name\n");
+    const labelled = ["--server", server.address, "submit", "--label", "a b=1", "--", "true"];
+    expect((await runHere(labelled)).stderr).toBe("busbar: --label: is not a name\n");
+  });
+
+  test("of a change is reported in the words of the flag, too", async () => {
+    const update = (...words: string[]) =>
+      runHere(["--server", server.address, "update", "17", ...words]);
+    expect(await update("--group", "a/b")).toMatchObject({
+      code: 1,
+      stderr: "busbar: --group: is not a name\n",
+    });
+    expect((await update("--priority", "1", "--if-revision", "3")).stderr).toBe(
+      "busbar: --if-revision: is not a name\n",
+    );
+  });
+
+  test("of a service is reported in the words of the flag, too", async () => {
+    const apply = async (...words: string[]) =>
+      (await runHere(["--server", server.address, "services", "apply", "web", ...words])).stderr;
+    expect(await apply("--group", "a/b", "--", "true")).toBe("busbar: --group: is not a name\n");
+    expect(await apply("--replicas", "3")).toBe(
+      "busbar: command: is missing: there is no service web yet; write it after --, or give --file\n",
     );
   });
 });

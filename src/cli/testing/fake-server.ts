@@ -248,7 +248,7 @@ async function* output(
 ) {
   const [what, text = ""] = getJob(world, taskId).spec.command;
   const name = stream === 1 ? "out" : "err";
-  if (what === "flood") {
+  if (what === "flood" && name === "out") {
     while (!signal.aborted) {
       yield { data: Buffer.alloc(65_536, "flood\n") };
       await new Promise((resolve) => setImmediate(resolve));

@@ -54,8 +54,10 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const shell of attached.splice(0)) shell.close();
   await plane.close();
-  rmSync(disk, { recursive: true, force: true });
-  rmSync(data, { recursive: true, force: true });
+  // Shells that were just closed may still write.
+  const options = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 };
+  rmSync(disk, options);
+  rmSync(data, options);
 });
 
 function workersOf({ sessions }: TestPlane): (shell: LocalShell) => void {

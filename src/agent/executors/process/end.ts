@@ -71,15 +71,17 @@ export interface ProcessOutcome {
   readonly terms: Pick<ProcessRunTerms, "program" | "lookedIn" | "ownDirectory" | "ownShell">;
   /** The directory of all runs. */
   readonly directory: string;
+  /** Of tasks that set none of their own. */
+  readonly searchPath: string;
   readonly outcome: CommandOutcome | undefined;
   readonly vanished: string;
 }
 
 export function endOfRun(
-  { terms, directory, outcome, vanished }: ProcessOutcome,
+  { terms, directory, searchPath, outcome, vanished }: ProcessOutcome,
   stop: ProcessStop | undefined,
 ): RunEnd {
-  const { program, lookedIn = defaultPlaceOf(program), ownShell } = terms;
+  const { program, lookedIn = defaultPlaceOf(program, searchPath), ownShell } = terms;
   const ownDirectory = terms.ownDirectory && directory;
   const end = endOf(outcome, stop, { program, lookedIn, vanished, ownDirectory, ownShell });
   // Without the run's directory there is no script to execute, and no output to write to.

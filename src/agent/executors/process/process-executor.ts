@@ -108,7 +108,8 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     const logs = new LaunchLogs(join(directory, "launchers"), remover);
     logs.recover();
     const enforcement = openEnforcement(options, runTagOf(directory));
-    const starter = options.starter ?? createStarter(options, remover, logs);
+    const env = taskEnvOf({ agentEnv: options.env ?? process.env, added: options.taskEnv });
+    const starter = options.starter ?? createStarter(options, { env, remover, logs });
     checkLauncher(enforcement, starter);
     const attached = new AttachedRuns({
       directory: join(directory, "attach"),
@@ -124,6 +125,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       bootId,
       starter,
       logs,
+      searchPath: env["PATH"] ?? "",
       sessions: options.sessions ?? linuxSessions,
       tag: runTagOf(directory),
       endsSurvivors: options.endsSurvivors ?? true,
@@ -202,13 +204,18 @@ function tidyMemory(logger: Logger): void {
   }
 }
 
+interface StarterParts {
+  /** Of all tasks. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly remover: Remover;
+  readonly logs: LaunchLogs;
+}
+
 function createStarter(
   options: ProcessExecutorOptions,
-  remover: Remover,
-  logs: LaunchLogs,
+  { env, remover, logs }: StarterParts,
 ): ProcessStarter {
   const { clock, logger, launcher = "native" } = options;
-  const env = taskEnvOf({ agentEnv: options.env ?? process.env, added: options.taskEnv });
   const spawning = new SpawnStarter(env, clock);
   if (launcher === "spawn") return spawning;
   const program = launcher === "native" ? (options.launcherProgram ?? findLauncher()) : undefined;

@@ -20,6 +20,8 @@ export interface RunsOptions {
   readonly starter: ProcessStarter;
   /** Of native launchers. */
   readonly logs: LaunchLogs;
+  /** PATH of tasks that set none of their own. */
+  readonly searchPath: string;
   readonly sessions: Sessions;
   /** See runTagOf. */
   readonly tag: string;

@@ -369,7 +369,8 @@ export class Runs {
     outcome: CommandOutcome | undefined,
     vanished = "",
   ): ProcessOutcome {
-    return { terms, directory: this.#options.directory, outcome, vanished };
+    const { directory, searchPath } = this.#options;
+    return { terms, directory, searchPath, outcome, vanished };
   }
 
   #end(

@@ -25,13 +25,17 @@ export function withOutputFiles(request: RunRequest): RunRequest {
 const KEEP =
   'printf "busbar: %s would be deleted with this fresh directory; the output goes to busbar logs instead\\n" "$0" >&2; exec "$@"';
 
-/** Several processes of one run, which Slurm and Flux start, must not truncate each other's file. */
+/**
+ * Several processes of one run, which Slurm and Flux start, must not truncate each other's file. Not ":" but "true" opens it, because a shell
+ * ends with its own code when it cannot redirect a special builtin.
+ */
 const REDIRECT = `
 busbar_stderr=$1; shift
 for busbar_file in "$0" "$busbar_stderr"; do
   busbar_folder=\${busbar_file%/*}
   case $busbar_file in ?*/*) mkdir -p -- "$busbar_folder" || exit 126 ;; esac
-  [ -z "$busbar_file" ] || [ -n "$SLURM_PROCID$FLUX_TASK_RANK" ] || : >"$busbar_file" || exit 126
+  [ -z "$busbar_file" ] || [ -n "$SLURM_PROCID$FLUX_TASK_RANK" ] || true >"$busbar_file" ||
+    { printf "busbar: the file for output %s cannot be written\\n" "$busbar_file" >&2; exit 126; }
 done
 [ -z "$0" ] || exec >>"$0"
 if [ -n "$busbar_stderr" ]; then

@@ -35,6 +35,8 @@ describe("directives of a script", () => {
     ["#SBATCH --time=soon", /"soon" is not a time/],
     ["#SBATCH --mem=lots", /"lots" is not a size/],
     ["#SBATCH --array", /has no value/],
+    ['#BUSBAR --name "a b', /a quote is not closed in "--name "a b"/],
+    ["#BUSBAR --name it's", /a quote is not closed/],
   ])("%s is rejected", (text, problem) => {
     expect(() => readDirectives(text)).toThrow(problem);
   });

@@ -40,12 +40,23 @@ export function readDirectives(script: string): Directives {
 /** Words up to a comment, without their quotes. */
 function wordsIn(text: string): string[] {
   const words: string[] = [];
-  for (const [word, double, single] of text.matchAll(WORD)) {
-    if (word.startsWith("#")) break;
+  let end = 0;
+  for (const found of text.matchAll(WORD)) {
+    const [word, double, single] = found;
+    checkQuotes(text, end, found.index);
+    end = found.index + word.length;
+    if (word.startsWith("#")) return words;
     const plain = double?.replaceAll(/\\(.)/g, "$1") ?? single;
     words.push(plain ?? word);
   }
+  checkQuotes(text, end, text.length);
   return words;
+}
+
+/** Only a quote without its end is between words. */
+function checkQuotes(text: string, from: number, to: number): void {
+  if (!/["']/.test(text.slice(from, to))) return;
+  throw invalid("--script", `in the script: a quote is not closed in "${text.trim()}"`);
 }
 
 export interface SbatchOption {
@@ -85,12 +96,18 @@ export function parseDirectives(
   try {
     command.parse([...words], { from: "user" });
   } catch (error) {
-    const text = error instanceof Error ? error.message.replace(/^error: /, "") : "";
+    const text = error instanceof Error ? oneLine(error.message) : "";
     const field = error instanceof AppError ? (error.field ?? "--script") : "--script";
     throw invalid(field, `in the script: ${text.replace(`${field}: `, "")}`);
   }
   if (command.args.length > 0) {
     throw invalid("--script", `in the script: "${command.args[0]}" belongs to no flag`);
   }
-  return command.opts();
+  const flags = command.opts();
+  if ("script" in flags)
+    throw invalid("--script", "in the script: a script cannot name another one");
+  return flags;
 }
+
+/** A guess follows on a line of its own. */
+const oneLine = (text: string): string => text.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ");

@@ -3,7 +3,7 @@ import type { JobSubmissionInit } from "../../../client/messages.ts";
 import { PLAIN_RULES } from "../../../core/model/job/plain-fields.ts";
 import type { Context } from "../../context.ts";
 
-/** Values of `--cwd` instead of a path. */
+/** The value of `--cwd`, and of `cwd` in a file, instead of a path. */
 const FRESH = "fresh";
 
 /** The working directory of tasks: that of `--cwd`, or this directory if the node has it. */
@@ -24,6 +24,10 @@ export function missingProgram([program = ""]: readonly string[], context: Conte
 /** A job of a file, which may set its own directory. An image has its own directories. */
 export function withDirectory(job: JobSubmissionInit, context: Context): JobSubmissionInit {
   const { spec } = job;
+  if (spec?.cwd === FRESH) {
+    const { cwd: _fresh, ...others } = spec;
+    return { ...job, spec: others } as JobSubmissionInit;
+  }
   const hasOwn = spec?.cwd !== undefined || spec?.submitDirectory !== undefined;
   if (
     spec === undefined ||

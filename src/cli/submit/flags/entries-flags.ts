@@ -38,8 +38,9 @@ export async function entriesOf(
   return entries;
 }
 
-/** A newline at the end begins no other line. */
-const linesOf = (text: string): string[] => text.replace(/\r?\n$/, "").split(/\r?\n/);
+/** A newline at the end begins no other line; an empty file has none. */
+const linesOf = (text: string): string[] =>
+  text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
 
 function elementsOf(text: string): string[] {
   let value: unknown;

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { outputFileProblem } from "../../../core/model/job/plain-fields.ts";
 import { invalid } from "../../../lib/errors.ts";
 import { notEmpty } from "../../flags.ts";
 
@@ -20,22 +21,23 @@ export function addOutputFileFlags(command: Command): void {
 const outputFile =
   (flag: string) =>
   (text: string): string => {
-    const [unknown] = text.match(/%(?![jian%]).?/) ?? [];
-    if (unknown === undefined) return notEmpty(flag)(text);
-    throw invalid(
-      flag,
-      `"${unknown}" is not known; write %j, %i, %a, %n, or %% for a percent sign`,
-    );
+    const problem = outputFileProblem(text, false);
+    if (problem === undefined) return notEmpty(flag)(text);
+    throw invalid(flag, problem);
   };
 
 interface Around extends OutputFileFlags {
   readonly array?: string;
+  readonly eachLine?: string;
+  readonly fromJson?: string;
   readonly cwd?: string;
   readonly image?: string;
 }
 
 /** The fields of a job; rejects contradictions. */
-export function outputFilesOf({ stdout, stderr, array, cwd, image }: Around) {
+export function outputFilesOf(flags: Around) {
+  const { stdout, stderr, cwd, image } = flags;
+  const isArray = (flags.array ?? flags.eachLine ?? flags.fromJson) !== undefined;
   for (const [flag, file] of Object.entries({ "--stdout": stdout, "--stderr": stderr })) {
     if (file === undefined || file === "/dev/null") continue;
     if (image !== undefined) throw invalid(flag, "cannot be combined with --image");
@@ -44,8 +46,8 @@ export function outputFilesOf({ stdout, stderr, array, cwd, image }: Around) {
         flag,
         `"${file}" would be deleted with the fresh directory; write an absolute path`,
       );
-    if (array !== undefined && !file.includes("%i"))
-      throw invalid(flag, `"${file}" would be written by all tasks of the array; add %i`);
+    const problem = outputFileProblem(file, isArray);
+    if (problem !== undefined) throw invalid(flag, problem);
   }
   return { stdoutFile: stdout, stderrFile: stderr };
 }
