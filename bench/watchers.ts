@@ -75,7 +75,10 @@ function openCalls(
     stream.on("error", () => undefined);
     const { promise, resolve } = Promise.withResolvers<void>();
     stream.end(request);
-    stream.on("response", () => resolve());
+    stream.on("response", ({ "grpc-status": refused }) => {
+      if (refused !== undefined) throw new Error(`a watch was refused with ${String(refused)}`);
+      resolve();
+    });
     const reader = readers?.[at];
     if (reader !== undefined) {
       stream.on("data", (chunk: Buffer) => {
@@ -87,8 +90,10 @@ function openCalls(
   });
 }
 
-function frameOf(jobId: string, batches: boolean): Buffer {
-  const message = toBinary(WatchRequestSchema, create(WatchRequestSchema, { jobId, batches }));
+/** Without a job: of all jobs. */
+function frameOf(batches: boolean, jobId?: string): Buffer {
+  const request = { batches, ...(jobId === undefined ? {} : { jobId }) };
+  const message = toBinary(WatchRequestSchema, create(WatchRequestSchema, request));
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, 5);
@@ -108,14 +113,14 @@ async function openAll({ http, grpc, sse, calls, jobs, gzip }: WatcherOptions) {
       await Promise.all(openCalls(grpc, requests.slice(at, end), readers?.slice(at, end), gzip));
     }
   };
-  const all = frameOf("", gzip);
+  const all = frameOf(gzip);
   await inLots(
     callReaders.map(() => all),
     callReaders,
   );
   await inLots(Array.from({ length: calls.unread }, () => all));
   await inLots(
-    jobs.map((job) => frameOf(job, gzip)),
+    jobs.map((job) => frameOf(gzip, job)),
     readersOf(jobs.length),
   );
   return { sseReaders, callReaders };

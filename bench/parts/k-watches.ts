@@ -108,6 +108,7 @@ async function commitThrough(
   let isRead = false;
   const isDone = (): boolean => isRead && performance.now() >= endMs;
   const probing = probe(server, probes, isDone);
+  probing.catch(() => undefined); // when something else fails first, the server ends under it
   await sleep(10 * PROBE_MS);
   const check = await post(http);
   // Where probes are commits, readers are never quiet: the probes end first.

@@ -8,6 +8,8 @@ const KEPT_CHARS_MAX = 1_000_000;
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whether the bench writes to its standard input. */
+  readonly takesInput?: boolean;
 }
 
 /** A process that the bench started, with its output. Ended by its pid only. */
@@ -18,10 +20,11 @@ export class Child {
   #output = "";
   #news: (() => void)[] = [];
 
-  constructor(command: string, args: readonly string[], { env, cwd }: ChildOptions = {}) {
+  constructor(command: string, args: readonly string[], options: ChildOptions = {}) {
+    const { env, cwd, takesInput } = options;
     this.command = [command, ...args].join(" ");
     this.#child = spawn(command, args, {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [takesInput === true ? "pipe" : "ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },
       cwd,
     });
@@ -49,6 +52,10 @@ export class Child {
 
   get isOver(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text);
   }
 
   /** Resolves with the first group of the pattern (or all of it) when the process printed it. */

@@ -1,8 +1,8 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
+import { lastingAddress } from "../../tests/support/lasting-address.ts";
 import { waitUntil } from "./numbers.ts";
 import type { Site } from "./site.ts";
 
@@ -27,7 +27,7 @@ export const rainbowPeers: readonly ((site: Site) => Promise<RainbowPeer>)[] = [
 ];
 
 async function startRainbow(site: Site): Promise<RainbowPeer> {
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = await lastingAddress();
   const flags = ["--host", address, "--db", site.path("rainbow.db"), "--secret", SECRET];
   const program = process.env["RAINBOW_SERVER"] ?? "";
   const child = site.start(program, [...flags, "--global-token", "", "--cleanup"]);
@@ -35,15 +35,6 @@ async function startRainbow(site: Site): Promise<RainbowPeer> {
   await waitUntil("starting rainbow", isUp, { everyMs: 50, timeoutMs: 30_000 });
   return { name: "rainbow", address, pid: child.pid };
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const at = server.address();
-      server.close(() => resolve(typeof at === "object" && at !== null ? at.port : 0));
-    });
-  });
 
 export interface RegisteredCluster {
   readonly name: string;
