@@ -170,6 +170,18 @@ describe("job specs", () => {
     { input: { command: [""] }, says: "command: must name a program" },
     { input: { command: ["a\0b"] }, says: "command[0]: must not contain a NUL" },
     {
+      input: { command: ["a", "\ud800"] },
+      says: "command[1]: must not contain half a surrogate pair",
+    },
+    {
+      input: { command: ["a"], env: { A: "\udc00" } },
+      says: "env.A: must not contain half a surrogate pair",
+    },
+    {
+      input: { command: ["a"], array: "0", entries: ["\ud83d"] },
+      says: "entries[0]: must not contain half a surrogate pair",
+    },
+    {
       input: { command: ["a"], script: "b" },
       says: "script: give either command or script, not both",
     },

@@ -43,4 +43,7 @@ export const unpackRefusal = (cause: unknown, encoding: string, bytesMax: number
     : new AppError("invalid_argument", `the message is not ${encoding}`, { cause });
 
 export const tooLarge = (bytes: number, bytesMax: number): AppError =>
-  new AppError("exhausted", `a message of ${bytes} bytes is larger than max: ${bytesMax}`);
+  new AppError(
+    "exhausted",
+    `a message of ${bytes} bytes is larger than max: ${bytesMax}; send less in one call`,
+  );

@@ -91,13 +91,9 @@ function showWork(work: JobSpec["work"]): object {
   return { [work.kind]: work.text, ...args };
 }
 
-/** The request as submitted, without the derived requirement of a node that can start containers. */
-const showPlacement = ({
-  containers: _containers,
-  attach: _attach,
-  workload: _workload,
-  ...asked
-}: Where): JobSpecView["placement"] => asked;
+/** As submitted, without requirements that follow from other fields: clients do not know these. */
+const showPlacement = ({ kind, cluster, node, labels }: Where): JobSpecView["placement"] =>
+  present({ kind, cluster, node, labels });
 
 function showContainers({ image, containers, mounts, network }: ContainerTerms) {
   return {

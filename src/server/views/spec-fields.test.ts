@@ -77,3 +77,17 @@ describe("images and containers", () => {
     expect(runSpec({ containers }).container).toMatchObject({ image: "", containers });
   });
 });
+
+describe("workloads of rik", () => {
+  test("are shown without requirements that follow from them, like the port of a Function", () => {
+    const execution = { rootfs: "http://images/a.ext4" };
+    const exposure = { port: 45_001, targetPort: 8_080, type: "NodePort" };
+    const spec = { containers: [], function: { execution, exposure } };
+    const workload = JSON.stringify({ apiVersion: "v1", kind: "Function", name: "fn", spec });
+    const read = toJobSpec({ workload, service: { restart: "never" } });
+    expect(read.where).toMatchObject({ workload: "Function", port: 45_001 });
+    expect(showSpec(read)).not.toHaveProperty("placement");
+    const placement = { cluster: "blue", labels: { disk: "ssd" } };
+    expect(showSpec(toJobSpec({ workload, placement })).placement).toEqual(placement);
+  });
+});

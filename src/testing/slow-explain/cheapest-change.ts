@@ -1,7 +1,7 @@
 import type { ResourceChoice, ResourceRequest } from "../../../src/core/graph/request/request.ts";
 import { describeRequirement } from "../../../src/core/graph/request/requirement.ts";
 import { formatTaskId } from "../../../src/core/model/ids.ts";
-import { isSchedulable } from "../../../src/core/model/node/node.ts";
+import { isSchedulable, nodeStateName } from "../../../src/core/model/node/node.ts";
 import type {
   SingleChange,
   ChangeStep,
@@ -78,7 +78,10 @@ function* nodesBack(state: State, request: Request): Iterable<Costed> {
     const { free, graph, tasks, ports } = record;
     const ready = { node: { ...well, link, drain: undefined }, free, graph, tasks, ports };
     if (judge(state.filters, request, ready).kind !== "yes") continue;
-    if (node.link.kind === "connected") {
+    if (nodeStateName(node, 0) === "unhealthy") {
+      const why = node.sickness?.reason ?? "";
+      yield { step: { kind: "repair", node: node.id, why }, cost: 0.2 };
+    } else if (node.link.kind === "connected") {
       yield { step: { kind: "undrain", node: node.id }, cost: 0.1 };
     } else {
       yield { step: { kind: "bring-back", node: node.id, link: node.link.kind }, cost: 0.2 };

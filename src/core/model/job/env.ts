@@ -39,7 +39,7 @@ export function toEnv(env: Texts | undefined, field: string): Texts {
     if (!isVariableName(name)) {
       throw invalid(field, `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
     }
-    withoutNul(env[name] ?? "", `${field}.${name}`);
+    checkExact(env[name] ?? "", `${field}.${name}`);
   }
   return env;
 }
@@ -56,15 +56,20 @@ export function toArgv(command: readonly string[] | undefined, field: string): r
   }
   // Builds field names for errors only: this runs for every submitted job.
   for (let at = 0; at < command.length; at++) {
-    if (command[at]?.includes("\0") === true) withoutNul("\0", `${field}[${at}]`);
+    const argument = command[at] ?? "";
+    if (!isExact(argument)) checkExact(argument, `${field}[${at}]`);
   }
   // A copy has no spare capacity: arrays that were filled one by one reserve space for seventeen.
   return command.slice();
 }
 
-export function withoutNul(value: string, field: string): string {
-  if (value.includes("\0")) throw invalid(field, "must not contain a NUL character");
-  return value;
+/** UTF-8 cannot encode half a surrogate pair, so a task would receive another text. */
+export const isExact = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+export function checkExact(text: string, field: string): string {
+  if (text.includes("\0")) throw invalid(field, "must not contain a NUL character");
+  if (!text.isWellFormed()) throw invalid(field, "must not contain half a surrogate pair");
+  return text;
 }
 
 /** The approximate size of variables and arguments together. */

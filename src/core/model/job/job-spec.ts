@@ -9,7 +9,7 @@ import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
 import { type EnergyInput, isShareResource, toEnergy, withShareResource } from "./energy.ts";
-import { charsOf, NO_TEXTS, toArgv, toEnv, withoutNul } from "./env.ts";
+import { charsOf, NO_TEXTS, toArgv, toEnv, checkExact } from "./env.ts";
 import { toArray, toEntries, toScriptArgs } from "./arrays/entries.ts";
 import { checkName, groupId } from "../ids.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
@@ -234,7 +234,7 @@ function toWork(input: JobSpecInput): Work {
     if (command !== undefined || script !== undefined || jobspec !== undefined) {
       throw invalid("workload", "give either a workload or something to run, not both");
     }
-    readWorkload(withoutNul(workload, "workload"), "workload");
+    readWorkload(checkExact(workload, "workload"), "workload");
     return { kind: "workload", text: workload };
   }
   if (jobspec !== undefined) {
@@ -242,14 +242,14 @@ function toWork(input: JobSpecInput): Work {
       throw invalid("jobspec", "give either a jobspec or something to run, not both");
     }
     if (jobspec.trim() === "") throw invalid("jobspec", "must not be empty");
-    return { kind: "jobspec", text: withoutNul(jobspec, "jobspec") };
+    return { kind: "jobspec", text: checkExact(jobspec, "jobspec") };
   }
   if (command !== undefined && script !== undefined) {
     throw invalid("script", "give either command or script, not both");
   }
   if (script !== undefined) {
     if (script.trim() === "") throw invalid("script", "must not be empty");
-    const text = withoutNul(script, "script");
+    const text = checkExact(script, "script");
     const args = toScriptArgs(input.args, true);
     return args === undefined ? { kind: "script", text } : { kind: "script", text, args };
   }
@@ -294,7 +294,7 @@ function toCwd(cwd: string | undefined): string | undefined {
   if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
   const { maxLength } = SPEC_RULES.cwd;
   if (isLongerText(cwd, maxLength)) throw invalid("cwd", `at most ${maxLength} characters`);
-  return withoutNul(cwd, "cwd");
+  return checkExact(cwd, "cwd");
 }
 
 function toNeeds(resources: JobSpecInput["resources"], isInstance = false): Resources {

@@ -2,7 +2,7 @@ import { limits } from "../../../limits.ts";
 import type { ResourceChoice, ResourceRequest } from "../../graph/request/request.ts";
 import { describeRequirement } from "../../graph/request/requirement.ts";
 import { formatTaskId } from "../../model/ids.ts";
-import type { NodeLink } from "../../model/node/node.ts";
+import type { Node, NodeLink } from "../../model/node/node.ts";
 import { addInto, fits, type Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
 import type { ClusterPolicy } from "../clusters/choose-cluster.ts";
@@ -26,6 +26,7 @@ export interface SingleChange {
 export type ChangeStep =
   | { readonly kind: "task-ends"; readonly task: string; readonly node: string }
   | { readonly kind: "undrain"; readonly node: string }
+  | { readonly kind: "repair"; readonly node: string; readonly why: string }
   | { readonly kind: "bring-back"; readonly node: string; readonly link: NodeLink["kind"] }
   | {
       readonly kind: "cluster-state";
@@ -191,11 +192,19 @@ function* nodesBack(
   nodes: NodeClasses,
 ): Iterable<Costed> {
   for (const { record } of nodes.all) {
-    const { id, link } = record.node;
     if (filters.onlyReason(request, record)?.kind !== "not-ready") continue;
-    if (link.kind === "connected") yield { step: { kind: "undrain", node: id }, cost: 0.1 };
-    else yield { step: { kind: "bring-back", node: id, link: link.kind }, cost: 0.2 };
+    yield wayBack(record.node);
   }
+}
+
+/** `undrain` does not make an unhealthy node accept tasks. */
+function wayBack({ id, link, drain, sickness }: Node): Costed {
+  if (link.kind !== "connected") {
+    return { step: { kind: "bring-back", node: id, link: link.kind }, cost: 0.2 };
+  }
+  return sickness === undefined || drain !== undefined
+    ? { step: { kind: "undrain", node: id }, cost: 0.1 }
+    : { step: { kind: "repair", node: id, why: sickness.reason }, cost: 0.2 };
 }
 
 /** A cluster that could serve it, if it reported another state. */

@@ -152,6 +152,8 @@ function describeStep(step: ChangeStep): string {
       return `none: it starts when task ${step.task} on node ${step.node} ends`;
     case "undrain":
       return `undrain node ${step.node}: busbar nodes undrain ${step.node}`;
+    case "repair":
+      return `repair node ${step.node}: ${step.why}`;
     case "bring-back":
       return `reconnect node ${step.node}, which is ${step.link}`;
     case "cluster-state":

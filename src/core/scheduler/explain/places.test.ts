@@ -116,6 +116,16 @@ describe("the cheapest single change", () => {
     expect(change(world, { resources: { cpu: 4 } })).toContain("reconnect node a");
   });
 
+  test("is to repair an unhealthy node, which undrain does not", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000 });
+    const sickness = "the disk is full";
+    world.do({ kind: "report-health", nodeId: nodeId("a"), session: 1, sickness, nowMs: 2 });
+    expect(change(world, { resources: { cpu: 4 } })).toBe("repair node a: the disk is full");
+    drain(world, "a");
+    expect(change(world, { resources: { cpu: 4 } })).toContain("undrain node a");
+  });
+
   test("is the smallest reduction of the request", () => {
     const world = new World();
     join(world, "a", { cpu: 4_000, memory: 4 * 1024 ** 3 });

@@ -1,7 +1,7 @@
 import { invalid, unprocessable } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import { type ArrayLimits, type IndexRanges, parseArray } from "../array-range.ts";
-import { NO_NUL, withoutNul } from "../env.ts";
+import { NO_NUL, checkExact, isExact } from "../env.ts";
 import type { Rule } from "../../../../lib/rules/rules.ts";
 
 export const ENTRIES_RULE = {
@@ -47,7 +47,7 @@ export function toEntries(
   let chars = 0;
   for (const [at, entry] of entries.entries()) {
     chars += entry.length + 1;
-    if (entry.includes("\0")) withoutNul(entry, `entries[${at}]`);
+    if (!isExact(entry)) checkExact(entry, `entries[${at}]`);
   }
   if (chars > limits.entriesCharsMax) {
     throw unprocessable(
@@ -68,5 +68,5 @@ export function toScriptArgs(
   if (!hasScript) throw unprocessable("args", "are for scripts; write the arguments into command");
   const { maxItems } = ARGS_RULE;
   if (args.length > maxItems) throw invalid("args", `at most ${maxItems}, not ${args.length}`);
-  return args.map((arg, at) => withoutNul(arg, `args[${at}]`));
+  return args.map((arg, at) => checkExact(arg, `args[${at}]`));
 }
