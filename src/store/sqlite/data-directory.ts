@@ -10,12 +10,12 @@ import {
   readdirSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { threadId } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
+import { writeWholeFile } from "../../lib/files/write-whole-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { damaged } from "./failures.ts";
 import { migrate } from "./migrations.ts";
@@ -31,9 +31,8 @@ export const APPLICATION_ID = 0x42757362;
  */
 export function prepareDirectory(directory: string): string {
   const file = join(directory, "busbar.db");
+  makeDataDirectory(directory);
   try {
-    makeDirectory(directory);
-    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     // Opening a pipe, for one, would block without end.
     for (const name of OURS) checkKind(join(directory, name));
     const found = statSync(file, { throwIfNoEntry: false });
@@ -45,6 +44,23 @@ export function prepareDirectory(directory: string): string {
   return file;
 }
 
+export function makeDataDirectory(directory: string): void {
+  try {
+    makeDirectory(directory);
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw directoryError(error, directory);
+  }
+}
+
+export function isMissingOrEmpty(directory: string): boolean {
+  try {
+    return !existsSync(directory) || readdirSync(directory).length === 0;
+  } catch (error) {
+    throw directoryError(error, directory);
+  }
+}
+
 const OURS = ["busbar.db", "busbar.db-wal", "busbar.db-shm", "busbar.record", "busbar.pid"];
 
 function checkKind(file: string): void {
@@ -53,7 +69,7 @@ function checkKind(file: string): void {
     throw new AppError(
       "invalid_argument",
       `${file} is a link to a missing file: repair or remove it`,
-      { field: "directory" },
+      { field: "--data" },
     );
   }
   if (found !== undefined && !statSync(file).isFile()) throw inTheWay(file);
@@ -69,7 +85,7 @@ function createFile(directory: string, file: string): void {
     throw damaged(file, "it is missing, but its record (busbar.record) exists");
   }
   const aside = `${file}-new-${process.pid}-${threadId}`;
-  writeFileSync(aside, createImage(file), { mode: 0o600, flush: true });
+  writeWholeFile(aside, createImage(file));
   try {
     linkSync(aside, file);
   } catch (error) {
@@ -126,14 +142,14 @@ function directoryError(error: unknown, directory: string): AppError {
   if (hasCode(error, "ENAMETOOLONG")) {
     return new AppError("invalid_argument", "the path of the data directory is too long", {
       cause: error,
-      field: "directory",
+      field: "--data",
     });
   }
   if (hasCode(error, "ENOENT")) {
     return new AppError(
       "invalid_argument",
       `cannot create the directory ${directory}: choose another data directory`,
-      { cause: error, field: "directory" },
+      { cause: error, field: "--data" },
     );
   }
   return new AppError(
@@ -147,5 +163,5 @@ const inTheWay = (path: string, cause?: unknown): AppError =>
   new AppError(
     "invalid_argument",
     `something else is at ${path}: move it, or choose another data directory`,
-    { cause, field: "directory" },
+    { cause, field: "--data" },
   );

@@ -55,15 +55,16 @@ export function writeError(error: unknown, file: string): AppError {
 const NO_ROOM_TO_READ = 10 | (19 << 8);
 
 /** The system reports it for one of our files beside the database, or SQLite for one of its own. */
-function isDiskFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (sqliteCode(error) === FULL) return true;
   if ("errcode" in error && error.errcode === NO_ROOM_TO_READ) return true;
   return "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
 }
 
 function advice(error: unknown): string {
   const code = sqliteCode(error);
-  if (code === FULL || isDiskFull(error)) return "the disk is full; make room, then restart";
+  if (isDiskFull(error)) return "the disk is full; make room, then restart";
   if (code === READ_ONLY || code === CANNOT_OPEN) {
     return "make the directory and its files writable for this user, then restart";
   }

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmdirSync, statfsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { restoreBackup } from "../../../src/store/sqlite/recovery/restore.ts";
 import { openSqlite, withSqlite } from "./sqlite-support.ts";
 import { loadAll, put } from "./store-data.ts";
 
@@ -102,7 +103,30 @@ describe.skipIf(!canMount)(`sqlite store: a disk that refuses${skipped}`, () => 
         code: "unavailable",
         message: expect.stringContaining("is full"),
       });
+      expect(readdirSync(join(path, "data"))).toEqual([]);
     }));
+
+  test.each([0, 100, 600])(
+    "a disk with %i KiB is too full for a backup: the message names it, and a second try with room works",
+    (freeKib) =>
+      withDisk(async (path) => {
+        const file = join(path, "busbar.db");
+        const pad = "x".repeat(1000);
+        const writes = Array.from({ length: 200 }, (_, index) =>
+          put(`group/g${index}`, JSON.stringify({ id: `g${index}`, weight: 1, pad })),
+        );
+        await withSqlite(path, (store) => store.commit({ revision: 1, writes }));
+        await rm(join(path, "busbar.record"));
+        const { bavail, bsize } = statfsSync(path);
+        await writeFile(join(path, "big"), new Uint8Array(bavail * bsize - freeKib * 1024));
+        const directory = join(path, "restored");
+        const restore = () => restoreBackup({ file, directory, replaces: undefined });
+        expect(restore).toThrow(`the disk of ${directory} is full: free some space`);
+        expect(readdirSync(directory)).toEqual([]);
+        await rm(join(path, "big"));
+        expect(restore()).toMatchObject({ rows: 200 });
+      }),
+  );
 
   test("a read-only directory is refused, with what to do, with and without data in it", () =>
     withDisk(async (path) => {

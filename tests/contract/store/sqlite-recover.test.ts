@@ -155,6 +155,19 @@ describe("restore", () => {
       expect(again).toThrow("is not empty");
     }));
 
+  test("a directory that cannot be made is rejected by its flag, and the backup is not blamed", () =>
+    withDirectory(async (data) => {
+      await fill(data);
+      const file = `${data}-backup`;
+      await withSqlite(data, loadAll);
+      await cp(database(data), file);
+      for (const directory of ["/proc/busbar", "/dev/null", join(file, "deeper")]) {
+        expect(() => restoreBackup({ file, directory, replaces: undefined })).toThrow(
+          new RegExp(`^--data: (?:cannot create the directory|something else is at) ${directory}`),
+        );
+      }
+    }));
+
   test("a damaged backup is rejected, and leaves no database behind", () =>
     withDirectory(async (data) => {
       await fill(data);

@@ -40,7 +40,7 @@ describe("sqlite store: its files", () => {
       for (const directory of [data, join(data, "deeper")]) {
         await expect(withSqlite(directory, loadAll)).rejects.toMatchObject({
           code: "invalid_argument",
-          field: "directory",
+          field: "--data",
           message: expect.stringContaining("move it, or choose another"),
         });
       }

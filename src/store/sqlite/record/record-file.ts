@@ -1,15 +1,8 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { LastIssued } from "../../../core/model/recovery.ts";
+import { writeWholeFile } from "../../../lib/files/write-whole-file.ts";
 import { limits } from "../../../limits.ts";
 import { lastEntry, readEntries, type JournalEntry } from "./journal-entry.ts";
 import { decodeSlot, encodeSlot, SLOT_BYTES, type RecordState } from "./record-slot.ts";
@@ -86,7 +79,7 @@ export function writeNewRecord(directory: string, state: RecordState): void {
   const bytes = Buffer.alloc(FILE_BYTES);
   encodeSlot(state).copy(bytes);
   const aside = `${recordFile(directory)}-new-${process.pid}-${threadId}`;
-  writeFileSync(aside, bytes, { mode: 0o600, flush: true });
+  writeWholeFile(aside, bytes);
   renameSync(aside, recordFile(directory));
   const descriptor = openSync(directory, "r");
   fsyncSync(descriptor);

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { revision as toRevision } from "../../../core/model/ids.ts";
 import { jobIdOfKey } from "../../../core/state/row-keys.ts";
@@ -8,6 +8,7 @@ import type { LastIssued } from "../../../core/model/recovery.ts";
 import { createRowLoader } from "../../../core/state/row-loader.ts";
 import { State } from "../../../core/state/state.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { writeWholeFile } from "../../../lib/files/write-whole-file.ts";
 import { createImage } from "../data-directory.ts";
 import { unpackWrites } from "../messages.ts";
 import { prepareTotals, type Totals, writeMeta } from "../meta.ts";
@@ -43,7 +44,7 @@ export function rebuildDatabase(
   target: string,
   { continueWith, beyond }: RebuildOptions,
 ): Rebuilt {
-  writeFileSync(target, createImage(target), { mode: 0o600 });
+  writeWholeFile(target, createImage(target));
   const db = new DatabaseSync(target);
   try {
     db.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN");

@@ -1,13 +1,13 @@
 import type { Restored } from "../../../core/model/recovery.ts";
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { AppError, invalid } from "../../../lib/errors.ts";
-import { makeDirectory } from "../../../lib/make-directory.ts";
+import { isMissingOrEmpty, makeDataDirectory } from "../data-directory.ts";
 import { checkProgram } from "../open-database.ts";
 import { readRecord, type ReadRecord, writeNewRecord } from "../record/record-file.ts";
-import { damaged, readError } from "../failures.ts";
+import { damaged, isDiskFull, readError } from "../failures.ts";
 import { readMeta } from "../meta.ts";
 import { migrations, readVersion } from "../migrations.ts";
 import { rebuildDatabase } from "./rebuild.ts";
@@ -23,7 +23,7 @@ export interface RestoreOptions {
 
 /** Makes a data directory from a backup, or from a database that was copied while no server ran. */
 export function restoreBackup({ file, directory, replaces }: RestoreOptions): Restored {
-  if (existsSync(directory) && readdirSync(directory).length > 0) {
+  if (!isMissingOrEmpty(directory)) {
     throw invalid("--data", `${directory} is not empty; choose another directory, or move it away`);
   }
   const record: ReadRecord = replaces === undefined ? { kind: "missing" } : readRecord(replaces);
@@ -31,28 +31,45 @@ export function restoreBackup({ file, directory, replaces }: RestoreOptions): Re
     throw invalid("--replaces", `there is no busbar.record in ${replaces} that can be read`);
   }
   return withBackup(file, (db) => {
-    makeDirectory(directory);
-    const aside = join(directory, "busbar.db-new");
-    const rebuilt = rebuildDatabase(db, aside, {
-      continueWith: () => [],
-      beyond: (found, id) => beyond(record, found, id),
-    });
+    makeDataDirectory(directory);
     try {
-      requireWhole(file, rebuilt);
-      writeNewRecord(directory, rebuilt.record); // a start refuses a record without a database
-      renameSync(aside, join(directory, "busbar.db"));
-    } finally {
-      rmSync(aside, { force: true });
+      return restoreInto(directory, { db, file, record });
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      const problem = `the disk of ${directory} is full: free some space, then restore again`;
+      throw new AppError("unavailable", problem, { cause: error });
     }
-    const { durable: last, lastId } = rebuilt.record;
-    return {
-      directory,
-      revision: rebuilt.totals.revision,
-      rows: rebuilt.rows,
-      goesOnAfter: { revision: last, lastId },
-      isExact: record.kind === "read",
-    };
   });
+}
+
+interface Source {
+  readonly db: DatabaseSync;
+  readonly file: string;
+  /** Of the replaced directory. */
+  readonly record: ReadRecord;
+}
+
+function restoreInto(directory: string, { db, file, record }: Source): Restored {
+  const aside = join(directory, "busbar.db-new");
+  const rebuilt = rebuildDatabase(db, aside, {
+    continueWith: () => [],
+    beyond: (found, id) => beyond(record, found, id),
+  });
+  try {
+    requireWhole(file, rebuilt);
+    writeNewRecord(directory, rebuilt.record); // a start refuses a record without a database
+    renameSync(aside, join(directory, "busbar.db"));
+  } finally {
+    rmSync(aside, { force: true });
+  }
+  const { durable: last, lastId } = rebuilt.record;
+  return {
+    directory,
+    revision: rebuilt.totals.revision,
+    rows: rebuilt.rows,
+    goesOnAfter: { revision: last, lastId },
+    isExact: record.kind === "read",
+  };
 }
 
 export interface CheckedBackup {
