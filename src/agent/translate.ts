@@ -209,10 +209,12 @@ function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
   return before.length === 0 ? {} : { before };
 }
 
-/** The path of the script is the last argument of this shell, and goes first. */
+/** The last arguments of this shell go first: the path of the script, after /bin/sh where it names no interpreter. */
 function withArgs(args: readonly string[]): readonly string[] {
   const own = args.map((_, at) => `"\${${at + 1}}"`).join(" ");
-  return ["/bin/sh", "-c", `exec "\${${args.length + 1}}" ${own}`, "sh", ...args];
+  const [first, second] = [args.length + 1, args.length + 2];
+  const script = `"\${${first}}" \${${second}+"\${${second}}"}`;
+  return ["/bin/sh", "-c", `exec ${script} ${own}`, "sh", ...args];
 }
 
 /** Fails with a reason instead of running with a priority other than the requested one. */

@@ -236,3 +236,10 @@ test("a link to the REST port ends with a reason that names the right port", asy
     await new Promise((resolve) => http.close(resolve));
   }
 });
+
+test("a link to a port where nobody listens ends with the reason, once", async () => {
+  const reason = await new Promise<string>((onClose) =>
+    createGrpcConnect("127.0.0.1:1")({ onMessage: () => undefined, onClose }),
+  );
+  expect(reason).toBe("connect ECONNREFUSED 127.0.0.1:1");
+});

@@ -26,7 +26,8 @@ export function createGrpcConnect(server: string): ConnectLink {
 
 function reasonOf(error: Error | undefined): string {
   if (error === undefined) return "the server ended the session";
-  if (!isOtherProtocol(error.cause)) return describeChain(error);
+  // The call repeats its cause.
+  if (!isOtherProtocol(error.cause)) return describeChain(error.cause ?? error);
   return `it answers, but not with gRPC; agents connect to the gRPC port (${GRPC_PORT}), not to REST (${REST_PORT})`;
 }
 

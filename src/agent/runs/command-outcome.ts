@@ -30,8 +30,17 @@ export const hasRun = ({ kind }: CommandOutcome): boolean =>
 
 /** The program of a run, for messages. */
 export function programOf({ work }: Pick<RunRequest, "work">): string {
+  if (work.kind === "script" && work.text.startsWith("#!")) return interpreterOf(work.text);
   const name = work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
   return name.slice(0, PROGRAM_LENGTH_MAX);
+}
+
+/** The kernel takes a carriage return for a part of the interpreter's name, and no terminal shows it. */
+function interpreterOf(script: string): string {
+  const [line = ""] = script.split("\n", 1);
+  const name = line.slice("#!".length).trim().slice(0, PROGRAM_LENGTH_MAX);
+  const why = line.endsWith("\r") ? " (the lines of the script end in CR LF; write LF)" : "";
+  return `the interpreter of the script, ${name}${why}`;
 }
 
 const PROGRAM_LENGTH_MAX = 200;

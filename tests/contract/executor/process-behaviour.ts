@@ -147,7 +147,9 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
     });
     test.skipIf(!words.knowsInterpreters)("a script whose interpreter is missing", async () => {
       const text = "#!/no/such/interpreter\n";
-      expect(await refused({ kind: "script", text })).toBe("program not found: the script");
+      expect(await refused({ kind: "script", text })).toBe(
+        "program not found: the interpreter of the script, /no/such/interpreter",
+      );
     });
   });
 

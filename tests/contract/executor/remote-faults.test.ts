@@ -301,6 +301,21 @@ describe("an unreliable far end", () => {
     await endOfRun(executor, ID);
     expect(told).toEqual([[ID, "the beginning of what it", "oh\n"]]);
   });
+
+  test("an end that came without the beginning of the output does not say that there is none", async () => {
+    const other = { ...ID, jobId: 2 };
+    let told = 0;
+    const executor = await open({ onHeads: () => told++ });
+    bed.shell().faults = { drops: isStart };
+    executor.start(aRequest(shell("echo done")));
+    await endOfRun(executor, ID);
+    bed.shell().faults = {};
+    executor.start(aRequest(shell("echo begun; sleep 1000"), { id: other }));
+    await eventually(() => bed.processes().length >= 2, { what: "its processes" });
+    executor.stop(other);
+    await endOfRun(executor, other);
+    expect(told).toBe(0);
+  });
 });
 
 test("the poll interval of a run is longer than the time for a claim", () => {

@@ -17,7 +17,7 @@ export interface RemoteExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly keptBounds?: KeptBounds;
-  /** The beginning of the output of an ended run. */
+  /** The beginning of the output of an ended run. Not called for a run whose end came without it: after a lost answer, or a stop. */
   readonly onHeads?: (id: RunId, heads: RunFile["heads"]) => void;
 }
 

@@ -64,7 +64,7 @@ export class RemoteRuns {
       },
       begun: (sent) => this.#adopt(sent),
       accepted: (run) => this.#running(run),
-      answered: (run, lines) => this.#answered(run, lines),
+      answered: (run, lines, isWhole) => this.#answered(run, lines, isWhole),
       looked: (run, lines) => this.#looked(run, lines),
       notSent: (run, error) => this.#notSent(run, error),
     });
@@ -224,15 +224,17 @@ export class RemoteRuns {
   }
 
   /** The answer may contain the end; if not, the executor polls the run. */
-  #answered(run: RemoteRun, lines: readonly string[]): void {
+  #answered(run: RemoteRun, lines: readonly string[], isWhole: boolean): void {
     const { state } = run;
     // While it is being stopped, other processes of its session may still have their grace period.
     if (state.kind === "stopping" || state.kind === "ended") return;
     if (state.kind === "sent") run.move({ kind: "answered", start: state.start });
     else if (state.kind === "seen") run.move({ ...state, kind: "found" });
     const file = parseRunFile(lines, false);
-    if (file?.report !== undefined) this.#ended(run, file.report, file);
-    else if (state.kind !== "installing") void this.#lookAt([run]);
+    if (file?.report !== undefined) {
+      if (isWhole) this.#options.onHeads?.(run.id, file.heads);
+      this.#ended(run, file.report, file);
+    } else if (state.kind !== "installing") void this.#lookAt([run]);
   }
 
   async #stop(run: RemoteRun): Promise<void> {
@@ -378,7 +380,6 @@ export class RemoteRuns {
   #ended(run: RemoteRun, report: EndedReport, file?: RunFile): void {
     if (run.state.kind === "ended") return;
     run.move({ kind: "ended", report, left: file === undefined ? UNKNOWN_LEFT : leftOf(file) });
-    if (file !== undefined) this.#options.onHeads?.(run.id, file.heads);
     if (file?.isClean === true && run.terms.work !== undefined) {
       this.#directories.giveBack(run.terms.work);
     }

@@ -54,7 +54,7 @@ export interface RunFile {
   readonly bytes: number;
   /** The run has left its directory empty. */
   readonly isClean: boolean;
-  /** The beginning of its output. */
+  /** The beginning of its output. Only a whole answer of START has it; otherwise it is empty. */
   readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
 }
 

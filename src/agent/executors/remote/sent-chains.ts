@@ -21,8 +21,8 @@ export interface ChainListener {
   /** A run that was sent ahead has begun: it is one of `runs` from now on. */
   begun(sent: SentRun): RemoteRun;
   accepted(run: RemoteRun): void;
-  /** The command that ran it has ended, and reported this about it. */
-  answered(run: RemoteRun, lines: readonly string[]): void;
+  /** The command that ran it has ended, and reported this about it; with the beginnings of outputs, if the report is whole. */
+  answered(run: RemoteRun, lines: readonly string[], isWhole: boolean): void;
   /** Its machine has this record of it. */
   looked(run: RemoteRun, lines: readonly string[] | undefined): void;
   notSent(run: RemoteRun, error: unknown): void;
@@ -162,8 +162,8 @@ export class SentChains {
     for (const member of chain.members) {
       const lines = runs.get(member.key);
       const run = this.#listener.runs.get(member.key);
-      if (run !== undefined) this.#listener.answered(run, lines ?? []);
-      else if (lines !== undefined) this.#listener.answered(this.#begun(member), lines);
+      if (run !== undefined) this.#listener.answered(run, lines ?? [], isWhole);
+      else if (lines !== undefined) this.#listener.answered(this.#begun(member), lines, isWhole);
     }
     this.#sendUnbegun(unbegun);
     if (isWhole) return this.#chains.remove(chain);
@@ -221,7 +221,7 @@ export class SentChains {
   #sendUnbegun(runs: readonly RemoteRun[]): void {
     for (const run of runs) {
       if (run.state.kind === "sent") this.#send(run, run.state.start.request, []);
-      else this.#listener.answered(run, []);
+      else this.#listener.answered(run, [], false);
     }
   }
 

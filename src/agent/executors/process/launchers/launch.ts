@@ -116,6 +116,8 @@ function isByOwnShell({ work, container }: RunRequest): boolean {
   if (container !== undefined) return true;
   if (work.kind === "command") return work.argv[0] === "/bin/sh";
   return (
-    work.kind === "jobspec" || !work.text.startsWith("#!") || /^#! *\/bin\/sh\b/.test(work.text)
+    work.kind === "jobspec" ||
+    !work.text.startsWith("#!") ||
+    /^#! *\/bin\/sh[ \t\n]/.test(work.text)
   );
 }
