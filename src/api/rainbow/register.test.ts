@@ -5,6 +5,16 @@ import type { Store } from "../../ports/store.ts";
 import { createMemoryStore } from "../../store/memory/memory-store.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { QuickHasher } from "../../testing/quick-hasher.ts";
+import { frameMessage } from "../../lib/grpc/frames.ts";
+import { HTTP2 } from "../../lib/http2/error-codes.ts";
+import { FLAG, FRAME } from "../../lib/http2/frames.ts";
+import {
+  frame,
+  RawClient,
+  request as requestOf,
+  START,
+  uint32,
+} from "../grpc/http2/testing/raw-client.ts";
 import { call, pathOf } from "../grpc/testing/grpc-client.ts";
 import { graphOf, RainbowBed, REGISTER_SECRET, scheduler, simple } from "./testing/rainbow-bed.ts";
 
@@ -111,6 +121,20 @@ test("a cluster whose client has its credentials exists, also after those of oth
   expect((await bed.register("blue")).status).toBe(1);
   expect((await bed.register("blue")).status).toBe(4);
   expect((await bed.receive("blue")).status).toBe(0);
+});
+
+test("a registration may be repeated when its client gave up while the answer was on its way", async () => {
+  const request = { name: "blue", secret: REGISTER_SECRET, nodes: graphOf(2) };
+  const message = toBinary(scheduler.register.input, create(scheduler.register.input, request));
+  const data = frame(FRAME.DATA, FLAG.END_STREAM, 1, frameMessage(message));
+  const client = RawClient.to(bed.address);
+  client.send(START, requestOf(1, { ":path": pathOf(scheduler.register) }), data);
+  await client.answered(1);
+  const repeated = bed.register("blue");
+  client.send(frame(FRAME.RST_STREAM, 0, 1, uint32(HTTP2.CANCEL)));
+  expect((await repeated).status).toBe(1);
+  expect((await bed.register("blue")).status).toBe(4);
+  client.socket.destroy();
 });
 
 test("of two equal registrations at once one gets credentials", async () => {

@@ -255,12 +255,31 @@ describe("many checks at once", () => {
     await operations.setCredentials({ registerSecret: "right" });
     slow.isHolding = true;
     const most = limits.secretChecksMax + limits.secretChecksWaitingMax;
-    const asked = Array.from({ length: most }, (_, at) => check(REGISTER, `guess ${at}`));
-    await expect(check(REGISTER, "one more")).rejects.toMatchObject({ code: "exhausted" });
+    const asked = Array.from({ length: most + 1 }, (_, at) => check(REGISTER, `guess ${at}`));
+    const [oldest] = asked.splice(limits.secretChecksMax, 1); // of those that wait
+    await expect(oldest).rejects.toMatchObject({ code: "exhausted" });
     slow.release();
     expect(new Set(await Promise.all(asked))).toEqual(new Set([false]));
     expect(slow.runningMost).toBe(limits.secretChecksMax);
     expect(await check(REGISTER, "right")).toBe(true);
+  });
+
+  test("a right secret does not wait behind guesses, whether it comes last or is shown again", async () => {
+    const slow = new SlowHasher();
+    await plane.close();
+    await start(slow);
+    await operations.setCredentials({ registerSecret: "right" });
+    slow.isHolding = true;
+    const ends: string[] = [];
+    const show = (secret: string): Promise<unknown> =>
+      check(REGISTER, secret).then(() => ends.push(secret));
+    const guesses = (count: number, name: string): Promise<unknown>[] =>
+      Array.from({ length: count }, (_, at) => show(`${name} ${at}`));
+    const asked = [...guesses(limits.secretChecksMax, "first"), show("right")];
+    asked.push(...guesses(50, "guess"), show("right"));
+    slow.release();
+    await Promise.all(asked);
+    expect(ends.indexOf("right")).toBeLessThanOrEqual(limits.secretChecksMax);
   });
 
   test("the same correct secret is hashed once", async () => {

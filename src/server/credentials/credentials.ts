@@ -2,9 +2,9 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Credential, CredentialRef } from "../../core/model/credential.ts";
 import type { State } from "../../core/state/state.ts";
 import { isLongerText } from "../../lib/rules/check-rule.ts";
-import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { SecretHasher } from "../../ports/secret-hasher.ts";
+import { CheckTurns } from "./check-turns.ts";
 
 interface Looking {
   readonly hasher: SecretHasher;
@@ -43,8 +43,8 @@ export class Credentials {
   readonly #nobodyFast: string;
   /** Checks under way. Callers that show the same secret at once share one, as all agents do after a restart. */
   readonly #running = new Map<string, Promise<boolean>>();
-  #busy = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns = new CheckTurns();
+  #unnamed = 0;
 
   constructor({ hasher, state }: Looking) {
     this.#hasher = hasher;
@@ -159,7 +159,9 @@ export class Credentials {
     const name = digest.toString("base64");
     const compare = (): Promise<boolean> => this.#hasher.isOf(row.hash, secret);
     const isSlow = this.#hasher.isSlow(row.hash);
-    const running = this.#running.get(name) ?? (isSlow ? this.#inTurn(compare) : compare());
+    this.#turns.renew(name);
+    const running =
+      this.#running.get(name) ?? (isSlow ? this.#turns.run(name, compare) : compare());
     this.#running.set(name, running);
     try {
       const isOf = await running;
@@ -170,21 +172,9 @@ export class Credentials {
     }
   }
 
-  /** Bounds the checks, so that a caller who guesses secrets delays others, but cannot occupy all CPUs or grow memory. */
-  async #inTurn<T>(compute: () => Promise<T>): Promise<T> {
-    if (this.#waiting.length >= limits.secretChecksWaitingMax) {
-      throw new AppError("exhausted", "too many secrets are being checked; try again later");
-    }
-    if (this.#busy >= limits.secretChecksMax) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#busy++;
-    try {
-      return await compute();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy--;
-      else next(); // the next check runs in our place
-    }
+  /** A check that no other caller shares. */
+  #inTurn<T>(compute: () => Promise<T>): Promise<T> {
+    return this.#turns.run(`${this.#unnamed++}`, compute);
   }
 }
 

@@ -15,7 +15,7 @@ export interface CallContext {
 export interface UnaryContext extends CallContext {
   /** Whether the caller still waits for the answer. */
   readonly isAwaited: boolean;
-  /** Resolves when the call is over: whether a whole answer was sent, and no error. */
+  /** Resolves when the call is over: whether a whole answer was sent, without an error, and the caller did not give up meanwhile. Not while it does not read. */
   delivered(): Promise<boolean>;
 }
 

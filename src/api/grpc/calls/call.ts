@@ -79,8 +79,8 @@ export class GrpcCall implements UnaryContext, RequestStreamEvents {
 
   delivered(): Promise<boolean> {
     return (this.#delivered ??= new Promise((resolve) => {
-      const { NO_ERROR } = HTTP2;
-      const done = () => resolve(this.#isAnswered && this.#stream.resetCode === NO_ERROR);
+      const isSent = () => this.#isAnswered && this.#stream.resetCode === HTTP2.NO_ERROR;
+      const done = () => (isSent() ? this.#stream.confirm(resolve) : resolve(false));
       if (this.#isClosed) done();
       else this.#closed = done;
     }));

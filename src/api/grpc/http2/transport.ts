@@ -45,6 +45,12 @@ export interface RequestStream {
   end(trailers: HeaderList, last?: Buffer): void;
   /** Resets the stream; unsent bytes are dropped. */
   close(code: number): void;
+  /**
+   * For a stream that is closed after its whole answer. Calls back once: false when the peer resets the stream all the same, as a client does whose
+   * time limit has passed meanwhile; true when it has answered a ping sent behind the answer, or has closed the connection. Never, while
+   * the peer does not read.
+   */
+  confirm(received: (isReceived: boolean) => void): void;
 }
 
 export interface ServerConnection {

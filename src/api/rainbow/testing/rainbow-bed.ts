@@ -43,6 +43,10 @@ export class RainbowBed {
     this.client = connect(this.#server.address);
   }
 
+  get address(): string {
+    return this.#server.address;
+  }
+
   async close(): Promise<void> {
     this.client.close();
     await this.#server.close();

@@ -76,4 +76,9 @@ export class NodeStream implements RequestStream {
   close(code: number): void {
     this.#stream.close(code);
   }
+
+  /** Node does not report a reset that is so late. */
+  confirm(received: (isReceived: boolean) => void): void {
+    this.connection.ping(() => received(true));
+  }
 }

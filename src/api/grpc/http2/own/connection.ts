@@ -112,6 +112,19 @@ export class OwnConnection implements FrameHost, OutputEvents {
     this.#remove(stream, code);
   }
 
+  confirm({ id }: OwnStream, received: (isReceived: boolean) => void): void {
+    let isOver = false;
+    const end = (isReceived: boolean): void => {
+      if (isOver) return;
+      isOver = true;
+      this.streams.confirmed(id);
+      received(isReceived);
+    };
+    this.streams.awaitConfirmation(id, () => end(false));
+    // Answered or not: a client that has its answer may close the connection at once.
+    this.ping(() => end(true));
+  }
+
   resetByPeer(stream: OwnStream, code: number): void {
     this.#remove(stream, code);
   }

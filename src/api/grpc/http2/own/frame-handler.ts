@@ -185,8 +185,10 @@ export class FrameHandler {
     const { streams, guard } = this.#host;
     if (streamId === 0 || streamId > streams.lastId) throw breach("RST_STREAM of an idle stream");
     guard.reset();
-    const stream = streams.get(streamId);
-    if (stream !== undefined) this.#host.resetByPeer(stream, bytes.readUInt32BE(start));
+    const code = bytes.readUInt32BE(start);
+    const stream = streams.get(streamId) ?? streams.leaving(streamId);
+    if (stream !== undefined) this.#host.resetByPeer(stream, code);
+    else if (code !== HTTP2.NO_ERROR) streams.refused(streamId);
   }
 
   #onWindowUpdate({ bytes, streamId, start, end }: FrameCursor): void {

@@ -14,6 +14,7 @@ export interface StreamHost extends ServerConnection {
   /** Bytes that streams buffer because they are paused: so many more. */
   buffered(bytes: number): void;
   reset(stream: OwnStream, code: number): void;
+  confirm(stream: OwnStream, received: (isReceived: boolean) => void): void;
 }
 
 /**
@@ -123,6 +124,10 @@ export class OwnStream implements RequestStream {
       return;
     }
     this.connection.reset(this, code);
+  }
+
+  confirm(received: (isReceived: boolean) => void): void {
+    this.connection.confirm(this, received);
   }
 
   /** Whether its last frame was sent, and a reset must follow. */

@@ -5,9 +5,11 @@ import type { OwnStream } from "./stream.ts";
 export class Streams {
   readonly #open = new Map<number, OwnStream>();
   /** All bytes are on their way to the socket. */
-  readonly #leaving = new Set<OwnStream>();
+  readonly #leaving = new Map<number, OwnStream>();
   /** Reset by this server: the peer may have sent more before it knew. */
   readonly #reset = new Set<number>();
+  /** Closed streams whose answers the peer may still refuse. */
+  readonly #unconfirmed = new Map<number, () => void>();
   /** Closed streams whose calls are still being answered. */
   #abandoned = 0;
   /** The latest stream that the peer opened. */
@@ -40,16 +42,16 @@ export class Streams {
 
   leave(stream: OwnStream): void {
     this.#open.delete(stream.id);
-    this.#leaving.add(stream);
+    this.#leaving.set(stream.id, stream);
   }
 
   left(stream: OwnStream): void {
-    this.#leaving.delete(stream);
+    this.#leaving.delete(stream.id);
   }
 
   remove(stream: OwnStream): void {
     this.#open.delete(stream.id);
-    this.#leaving.delete(stream);
+    this.#leaving.delete(stream.id);
   }
 
   /** Frames of this stream that are under way are to be ignored. */
@@ -64,6 +66,24 @@ export class Streams {
     return this.#reset.has(id);
   }
 
+  /** One whose answer the socket has not accepted. */
+  leaving(id: number): OwnStream | undefined {
+    return this.#leaving.get(id);
+  }
+
+  awaitConfirmation(id: number, refused: () => void): void {
+    this.#unconfirmed.set(id, refused);
+  }
+
+  confirmed(id: number): void {
+    this.#unconfirmed.delete(id);
+  }
+
+  /** The peer has reset a stream that is closed: it did not receive the answer. */
+  refused(id: number): void {
+    this.#unconfirmed.get(id)?.();
+  }
+
   abandon(): () => void {
     this.#abandoned++;
     let isOver = false;
@@ -76,7 +96,7 @@ export class Streams {
 
   /** All that are not over. */
   takeAll(): readonly OwnStream[] {
-    const all = [...this.#open.values(), ...this.#leaving];
+    const all = [...this.#open.values(), ...this.#leaving.values()];
     this.#open.clear();
     this.#leaving.clear();
     return all;
