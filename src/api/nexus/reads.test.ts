@@ -246,6 +246,18 @@ describe("watches", () => {
     expect(seen.lines.every(({ type }) => type !== "ERROR")).toBe(true);
   });
 
+  test("with a timeout of 0, or one that no timer has, stay open", async () => {
+    for (const timeout of ["0", "2147484", "999999999999"]) {
+      const seen = await bed.watch(`${JOBS}?watch=true&timeoutSeconds=${timeout}`);
+      const { operations } = bed.plane;
+      const name = `after-${timeout}`;
+      await operations.submitJobs([{ spec: { command: ["x"], name } }], {});
+      const isThere = (): boolean => seen.lines.some((line) => JSON.stringify(line).includes(name));
+      await eventually(isThere, { what: `a watch with timeoutSeconds=${timeout} to go on` });
+      expect(seen.isOver).toBe(false);
+    }
+  });
+
   test("from an unknown or invalid version answer that clients must list again", async () => {
     const future = await bed.get(`${JOBS}?watch=true&resourceVersion=999999999`);
     expect(future.body).toMatchObject({ code: 410, reason: "Expired" });

@@ -275,6 +275,13 @@ describe("refusals", () => {
     expect((await bed.send("PUT", JOBS, {})).status).toBe(405);
   });
 
+  test("a body that is not UTF-8 is rejected", async () => {
+    const site = made("Site", ["edge-é"], { spec: {} });
+    const body = Buffer.from(JSON.stringify(site), "latin1");
+    const refused = await bed.send("POST", at("Site"), body);
+    expect(refused.body).toMatchObject({ code: 400, message: expect.stringContaining("UTF-8") });
+  });
+
   test("only the scheduler can create a JobInfo", async () => {
     const info = made("JobInfo", ["edge-10", "edge-10", "job-1-edge-10"]);
     const { body } = await bed.send("POST", at("JobInfo"), info);

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ByteBlocks } from "../../lib/bytes/byte-blocks.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -52,9 +53,12 @@ export function receiveBody(
     hold.complete();
     resolve({ bytes: body.take(), hold });
   });
-  request.once("error", fail);
+  // Both mean it: a socket that was reset reports an error, one that was closed may not.
+  const abandon = (cause?: Error): void =>
+    fail(new AppError("unavailable", "the caller has disconnected", { cause }));
+  request.once("error", abandon);
   request.once("close", () => {
-    if (!request.complete) fail(new AppError("unavailable", "the caller has disconnected"));
+    if (!request.complete) abandon();
   });
   try {
     if (announced > bytesMax) throw tooLarge();
@@ -63,4 +67,10 @@ export function receiveBody(
     fail(error);
   }
   return promise;
+}
+
+/** Decoding would replace invalid bytes: another command would run than the caller sent. */
+export function requireUtf8(bytes: Buffer): Buffer {
+  if (isUtf8(bytes)) return bytes;
+  throw new AppError("invalid_argument", "the body is not valid UTF-8");
 }

@@ -88,6 +88,8 @@ export function openSubscription(
   { headers, socket, operations }: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  // Its close has passed: nothing would end the watch.
+  if (reply.raw.destroyed) throw new AppError("unavailable", "the caller has disconnected");
   const asked = watchQueryOf(engine, prepared, headers["last-event-id"]);
   const { format, close } = formats.take(engine, prepared);
   const wire: SseWire = {

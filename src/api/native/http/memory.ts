@@ -14,14 +14,21 @@ export function chargeMemory(app: App, memory: CallMemory): ReadBody {
   const ofSocket = memoryOf(memory);
   const connectionOf = ({ socket }: IncomingMessage): ConnectionMemory => ofSocket(socket);
   const holds = new WeakMap<FastifyRequest, RequestHold>();
-  app.addHook("onResponse", (request, _, done) => {
-    holds.get(request)?.end();
+  // A stream has no answer to wait for: it ends with its connection.
+  app.addHook("preHandler", (request, reply, done) => {
+    reply.raw.once("close", () => {
+      if (reply.sent) holds.get(request)?.end();
+    });
     done();
   });
   // Not a promise: routes that stream send their headers in the same turn.
-  app.addHook("onSend", ({ raw }, reply, payload, done) => {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    // Not in onResponse, which never comes when the caller has left. The work may end later than that, so its memory is held until now.
+    holds.get(request)?.end();
+    const { raw } = request;
     const isPlain = typeof payload === "string" || Buffer.isBuffer(payload);
-    if (isPlain && payload.length > limits.smallMessageBytesMax) {
+    const isRead = !reply.raw.destroyed; // otherwise its close has passed
+    if (isPlain && isRead && payload.length > limits.smallMessageBytesMax) {
       const { answers, answersHere } = connectionOf(raw);
       const hold = answers.open(answersHere, () => raw.destroy());
       reply.raw.once("close", () => hold.end());

@@ -3,7 +3,7 @@ import { parseBoundedJson } from "../../../lib/bytes/json-size.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { ConnectionMemory } from "../../grpc/memory/call-memory.ts";
-import { type BodyTerms, receiveBody } from "../../web/receive-body.ts";
+import { type BodyTerms, receiveBody, requireUtf8 } from "../../web/receive-body.ts";
 
 const TERMS: BodyTerms = {
   bytesMax: limits.nexusBodyBytesMax,
@@ -19,7 +19,7 @@ export async function withBody<Result>(
 ): Promise<Result> {
   const { bytes, hold } = await receiveBody(request, memory, TERMS);
   try {
-    return await use(bytes.length === 0 ? undefined : parse(bytes.toString()));
+    return await use(bytes.length === 0 ? undefined : parse(requireUtf8(bytes).toString()));
   } finally {
     hold.end();
   }

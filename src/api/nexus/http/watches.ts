@@ -73,8 +73,7 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
   };
   // All rejections happen before anything is sent.
   if (first === undefined) open();
-  const timeoutMs = timeoutS === undefined ? undefined : timeoutS * 1_000;
-  stream.start(isTable ? TABLE_TYPE : "application/json", timeoutMs);
+  stream.start(isTable ? TABLE_TYPE : "application/json", timeoutMsOf(timeoutS));
   const left = host.opened(kind, request.headers["user-agent"] ?? "");
   const stop = (): void => stream.end(new AppError("unavailable", "the server is stopping"));
   host.closing.addEventListener("abort", stop, { once: true });
@@ -92,6 +91,10 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
   }
   if (kind.kind === "SchedulerConfig") tellStats(host, exchange, { stream, format });
 }
+
+/** As in Kubernetes, 0 is no timeout: a client that sends it would watch again and again. */
+const timeoutMsOf = (seconds = 0): number | undefined =>
+  seconds === 0 ? undefined : Math.min(seconds * 1_000, limits.timerMsMax);
 
 const TABLE_TYPE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 

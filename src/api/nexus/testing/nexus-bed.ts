@@ -50,7 +50,8 @@ export async function aNexusBed({
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Reply> =>
     new Promise((resolve, reject) => {
-      const text = body === undefined ? "" : JSON.stringify(body);
+      const text =
+        body === undefined || Buffer.isBuffer(body) ? (body ?? "") : JSON.stringify(body);
       const length =
         body === undefined ? {} : { "content-length": String(Buffer.byteLength(text)) };
       const type = { "content-type": "application/json", ...length };

@@ -7,6 +7,7 @@ import { limits } from "../../../../limits.ts";
 import type { DocumentKind } from "../../../../ports/document-reader.ts";
 import { inSlices, turns } from "../../../../server/loop/in-slices.ts";
 import type { Operations } from "../../../../server/operations/operations.ts";
+import { requireUtf8 } from "../../../web/receive-body.ts";
 import type { ReadBody } from "../memory.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 
@@ -68,7 +69,7 @@ export function acceptJson(app: App, readBody: ReadBody): void {
     if (large !== undefined && announced > limits.graphInlineBytesMax) {
       await operations.roomFor(large.kind, announced);
     }
-    const bytes = await readBody(request);
+    const bytes = requireUtf8(await readBody(request));
     // Many clients name the type of an absent body.
     if (bytes.length === 0) return undefined;
     if (bytes.length > limits.graphInlineBytesMax) {
