@@ -89,8 +89,8 @@ export async function openRikPorts(
     readonly hostNames: readonly string[] | undefined;
   },
 ): Promise<RikAddresses> {
-  // Only with a secret: the second reader of each connection costs CPU.
-  const both = { keepalive: KEEPALIVE, readsUserParts: ports.secret !== undefined };
+  // Also without a secret: programs may have a user part left in their settings.
+  const both = { keepalive: KEEPALIVE, readsUserParts: true };
   const workers = await open(
     createGrpcServer({
       address: ports.workers,

@@ -49,6 +49,7 @@ export const doorsLimits = {
   userNameCharsMax: 128, // of a user name in a token
   rikHostNameLengthMax: 253,
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
+  rikPendingReasonsMax: 1_000, // pending instances in one list that show their reasons
   rikSamplesKept: 40, // retained heartbeats of one worker: ten minutes of them
   rikCpusMax: 100_000, // of one worker: what reports more is no machine
   rikInstancesPerCpu: 1_000_000, // that a worker accepts for each processor, where they request nothing

@@ -39,6 +39,14 @@ describe("a worker", () => {
     await controller.told("a5", terminated);
   });
 
+  test("D: names and tokens in URLs are ignored while no secret is set", async () => {
+    await site.workerAs("left:over@", "one");
+    await site.nodesAre(1);
+    const controller = await site.controllerAs("web:anything@");
+    await controller.create("d1");
+    await controller.told("d1", running);
+  });
+
   test("A2: a worker without a host name and a live duplicate are refused, a dead one is replaced", async () => {
     const nameless = site.tryWorker("");
     expect(await nameless.until("ended")).toMatchObject({

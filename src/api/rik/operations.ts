@@ -13,6 +13,7 @@ export type RikOperations = Pick<
   | "cancelJob"
   | "follow"
   | "getInstance"
+  | "getJob"
   | "getService"
   | "listDoorRecords"
   | "listInstances"

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { RecentMap } from "../../../lib/collections/recent-map.ts";
@@ -84,6 +85,20 @@ export class InstanceBook {
     return (this.#byController.get(controller) ?? new Map<string, RikInstance>()).values();
   }
 
+  /** Why pending ones of these are not placed, by the number of their job: no event has it. Of many the first. */
+  async pendingReasons(instances: readonly RikInstance[]): Promise<ReadonlyMap<string, string>> {
+    const ids = instances
+      .filter(({ state }) => state.status === ResourceStatus.PENDING && state.reason === "")
+      .flatMap(({ jobId }) => (jobId === undefined ? [] : [jobId]))
+      .slice(0, limits.rikPendingReasonsMax);
+    const jobs = ids.map((id) => this.#operations.getJob(id).catch(ignore)); // it may just have been removed
+    const reasons = new Map<string, string>();
+    for (const job of await Promise.all(jobs)) {
+      if (job?.state === "pending" && job.reason !== undefined) reasons.set(job.id, job.reason);
+    }
+    return reasons;
+  }
+
   /** Of every controller. */
   *all(): Generator<RikInstance, void> {
     for (const instances of this.#byController.values()) yield* instances.values();
@@ -125,7 +140,10 @@ export class InstanceBook {
 
   /** It never becomes a job: its controller receives the reason, and may destroy it. */
   async refused(instance: RikInstance, reason: string): Promise<void> {
-    await this.#operations.putDoorRecords([refusedRecord(instance, reason)]);
+    const record = refusedRecord(instance, reason);
+    // One that is too long is known until this server ends: an error would end rik's controller.
+    if (record.text.length <= limits.doorRecordCharsMax)
+      await this.#operations.putDoorRecords([record]);
     instance.isOver = true;
     this.change(instance, { status: ResourceStatus.FAILED, reason });
   }
@@ -147,7 +165,7 @@ export class InstanceBook {
   async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
       jobId === undefined
-        ? { id: REFUSED + keyOf(controller, id), text: undefined }
+        ? { id: refusedKey(controller, id), text: undefined }
         : this.notes.note(jobId),
     );
     await this.#operations.putDoorRecords(records);
@@ -338,7 +356,14 @@ const ignore = (): void => undefined;
 
 function refusedRecord({ controller, id, workloadId }: RikInstance, reason: string) {
   const text = JSON.stringify({ controller, id, workloadId, reason });
-  return { id: REFUSED + keyOf(controller, id), text };
+  return { id: refusedKey(controller, id), text };
+}
+
+/** Ids may have any length. */
+function refusedKey(controller: string, id: string): string {
+  const key = REFUSED + keyOf(controller, id);
+  if (key.length <= limits.doorRecordIdLengthMax) return key;
+  return `${REFUSED}${controller}/sha256:${createHash("sha256").update(id).digest("hex")}`;
 }
 
 function fromRecord(text: string): RikInstance {

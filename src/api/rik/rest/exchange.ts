@@ -4,7 +4,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { turns } from "../../../server/loop/in-slices.ts";
 import type { ConnectionMemory } from "../../grpc/memory/call-memory.ts";
-import { type BodyTerms, receiveBody } from "../../web/receive-body.ts";
+import { type BodyTerms, receiveBody, requireUtf8 } from "../../web/receive-body.ts";
 import { inRikWords } from "../status.ts";
 
 /** The answer to a request. */
@@ -41,7 +41,7 @@ export async function withBody<Result>(
 ): Promise<Result> {
   const { bytes, hold } = await receiveBody(request, memory, TERMS);
   try {
-    return await use(bytes.toString("utf8"));
+    return await use(requireUtf8(bytes).toString());
   } finally {
     hold.end();
   }

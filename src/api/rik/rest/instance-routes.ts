@@ -4,6 +4,7 @@ import {
   type WorkloadDefinition,
 } from "../../../core/model/job/workload/workload.ts";
 import { numberIn } from "../../../core/model/service/service.ts";
+import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import type { RikInstance } from "../controllers/instance.ts";
 import { portFor, toValue } from "../definition.ts";
 import { controllersOf, statusText } from "../translate.ts";
@@ -37,12 +38,22 @@ function findInstance(parts: RestParts, call: RestCall, id: string): RikInstance
   return undefined;
 }
 
-/** As rik's controller stores it; rik has no place and no reason. */
-export function showInstance(parts: RestParts, instance: RikInstance): object {
+/** As rik's controller stores them; rik has no place and no reason. */
+export async function showInstances(
+  parts: RestParts,
+  instances: readonly RikInstance[],
+): Promise<(instance: RikInstance) => object> {
+  const reasons = await parts.book.pendingReasons(instances);
+  return (instance) => showInstance(parts, instance, reasons.get(instance.jobId ?? ""));
+}
+
+function showInstance(parts: RestParts, instance: RikInstance, pendingReason = ""): object {
   const { id, workloadId, state } = instance;
   const definition = instance.definition ?? parts.workloadBook.get(workloadId)?.definition;
   const workload = definition === undefined ? undefined : readWorkload(definition);
   const value = workload && toValue(workload, portShown(parts, instance, workload));
+  const isPending = state.status === ResourceStatus.PENDING;
+  const reason = isPending && state.reason === "" ? pendingReason : state.reason;
   return {
     workload_id: workloadId,
     namespace: "default",
@@ -51,7 +62,7 @@ export function showInstance(parts: RestParts, instance: RikInstance): object {
     status: statusText(state.status),
     spec: value?.spec ?? { containers: [], function: null },
     ...(state.node === undefined ? {} : { node: state.node }),
-    ...(state.reason === "" ? {} : { reason: state.reason }),
+    ...(reason === "" ? {} : { reason }),
   };
 }
 
@@ -88,14 +99,16 @@ export async function destroy(
   await workloads.destroy(instances, principal, DELETED);
 }
 
-export const listInstances: Route = async (parts, call) => ({
-  status: 200,
-  items: mapped([...instancesOf(parts, call)], (instance) => ({
+export const listInstances: Route = async (parts, call) => {
+  const instances = [...instancesOf(parts, call)];
+  const show = await showInstances(parts, instances);
+  const items = mapped(instances, (instance) => ({
     id: instance.id,
     name: instance.id,
-    value: showInstance(parts, instance),
-  })),
-});
+    value: show(instance),
+  }));
+  return { status: 200, items };
+};
 
 export const createInstances: Route = async (parts, call) => {
   const fields = parseFields(call.body);

@@ -29,6 +29,13 @@ test("a deeply nested body is refused before it is parsed", async () => {
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("levels deep")]);
 });
 
+test("a body that is not UTF-8 is refused: another definition would be stored than was sent", async () => {
+  const ask = await serve(await open());
+  const latin1 = Buffer.from(JSON.stringify(pod("café")), "latin1");
+  const refused = await ask("POST", "workloads.create", latin1);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("UTF-8")]);
+});
+
 test("a refusal names the field as the caller wrote it", async () => {
   const ask = await serve(await open());
   const id = await workload(ask);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { likeRiklet, metricsOf, POD, until, useRikBeds } from "../testing/rik-bed.ts";
-import { type Got, json, pod, useRikRest, workload } from "../testing/rik-rest.ts";
+import { type Got, instances, json, pod, useRikRest, workload } from "../testing/rik-rest.ts";
 
 const open = useRikBeds();
 const serve = useRikRest();
@@ -92,6 +92,7 @@ test("instances have rik's shape and codes, wherever they are", async () => {
         containers: [{ name: "main", image: "alpine:latest", env: null, ports: null }],
         function: null,
       },
+      reason: "no node has joined yet",
     },
   });
   expect((await ask("POST", "instances.delete", { id: "one" })).status).toBe(204);
@@ -195,4 +196,27 @@ test("workloads, tenants and instances exist after a restart", async () => {
   const ids = (got: Got): string[] => (json(got) as { id: string }[]).map((one) => one.id);
   expect(ids(await again("GET", "workloads.list"))).toEqual([id]);
   expect(ids(await again("GET", "instances.list"))).toEqual(["one"]);
+});
+
+test("a pending instance shows why it is not placed, and no longer once it runs", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const id = await workload(ask);
+  await ask("POST", "instances.create", { workload_id: id, name: "a" });
+  const controller = await bed.controller();
+  await controller.schedule("b");
+  const reasons = async () => (await instances(ask)).map(({ value }) => value.reason);
+  await until(async () =>
+    expect(await reasons()).toEqual(["no node has joined yet", "no node has joined yet"]),
+  );
+  const { instances: own } = json(await ask("GET", `workloads.instances/${id}`)) as {
+    instances: object[];
+  };
+  expect(own).toMatchObject([{ status: "Pending", reason: "no node has joined yet" }]);
+  await bed.readyWorker("node-a");
+  await until(async () => {
+    const shown = await instances(ask);
+    expect(shown.map(({ value }) => value.status)).toEqual(["Running", "Running"]);
+    expect(await reasons()).toEqual([undefined, undefined]);
+  });
 });

@@ -17,7 +17,7 @@ import {
   instancesOfWorkload,
   isCounted,
   newNames,
-  showInstance,
+  showInstances,
 } from "./instance-routes.ts";
 import { DELETED, NO_CONTENT, ownerOf, type Route, workloadOf } from "./route.ts";
 
@@ -78,7 +78,7 @@ export const deleteWorkload: Route = async (parts, call) => {
 export const workloadInstances: Route = async (parts, call) => {
   const instances = instancesOfWorkload(parts, call, call.id);
   if (instances.length === 0) return NO_CONTENT;
-  const items = mapped(instances, (instance) => showInstance(parts, instance));
+  const items = mapped(instances, await showInstances(parts, instances));
   return { status: 200, items, field: "instances" };
 };
 

@@ -219,7 +219,7 @@ export class RikBed {
     this.#server = await createGrpcServer({
       address: "127.0.0.1:0",
       services: [this.door.worker, this.door.controller],
-      readsUserParts: secret !== undefined,
+      readsUserParts: true,
       logger: silentLogger,
       drainMs: 100,
     });

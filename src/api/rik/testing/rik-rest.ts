@@ -47,7 +47,8 @@ const askAt =
         });
       });
       sent.on("error", reject);
-      sent.end(typeof body === "string" || body === undefined ? body : JSON.stringify(body));
+      const isPlain = typeof body === "string" || Buffer.isBuffer(body);
+      sent.end(isPlain || body === undefined ? body : JSON.stringify(body));
     });
 
 export const json = ({ text }: Got): unknown => JSON.parse(text);
