@@ -1,4 +1,3 @@
-import { enableCompileCache } from "node:module";
 import { join, resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
@@ -19,12 +18,14 @@ import type { Discovery } from "./agent/discovery/discovery.ts";
 import type { NodeFacts } from "./core/model/node/node-facts.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
+import { useCompileCache } from "./system/start/compile-cache.ts";
+import { stopOnSignals } from "./system/start/stop-signals.ts";
 
 const only = process.argv.slice(2).join(" ");
 if (only === "version") (await import("./system/print-version.ts")).printVersion();
 // Everything is loaded when it is needed, and after the cache is on: most commands are short.
 // Below the call of runCli only functions may be declared: a constant would not exist yet.
-enableCompileCache();
+useCompileCache();
 // Set by ./busbar. The C library has read it; jobs, which inherit the rest, must not see it.
 if (process.env["BUSBAR_SET_MALLOC"] !== undefined) {
   delete process.env["MALLOC_ARENA_MAX"];
@@ -370,18 +371,6 @@ async function openAdapters(part: string, level: LogLevel | undefined) {
 async function openLogger(part: string, level: LogLevel): Promise<Logger> {
   const { createLogger } = await import("./system/logger.ts");
   return createLogger({ level, pretty: isatty(process.stderr.fd), part });
-}
-
-/** Fires on the first request to stop; the second one is not asked twice. */
-function stopOnSignals(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.on(name, () => {
-      if (stop.signal.aborted) process.exit(1);
-      stop.abort();
-    });
-  }
-  return stop.signal;
 }
 
 function parentGone(): AbortSignal {

@@ -315,8 +315,8 @@ export interface Context {
   readonly terminal: Terminal | undefined;
   /** A file, or standard input for "-". */
   openInput(path: string): InputSource;
-  /** The content of a file, or of standard input for "-"; more than `bytesMax` is rejected. */
-  readInput(path: string, bytesMax: number): Promise<Buffer>;
+  /** The content of a file, or of standard input for "-"; more than `bytesMax` is rejected, with the advice. */
+  readInput(path: string, bytesMax: number, advice?: string): Promise<Buffer>;
   /** Writes texts by file name into a folder, which it creates; writes none when one of them exists. Returns the paths. */
   writeNewFiles(
     folder: string,

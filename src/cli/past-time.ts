@@ -1,4 +1,5 @@
 import { invalid } from "../lib/errors.ts";
+import { isCalendarDay } from "./calendar-day.ts";
 import { DURATION_PATTERN, parseDurationMs } from "../lib/units.ts";
 
 const AGE = new RegExp(DURATION_PATTERN);
@@ -17,7 +18,8 @@ export const pastTime =
       if (at.getTime() > nowMs()) at.setDate(at.getDate() - 1);
       return at.getTime();
     }
-    const atMs = DATE.test(text) ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
+    const isDate = DATE.test(text) && isCalendarDay(text);
+    const atMs = isDate ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
     if (Number.isFinite(atMs) && atMs >= 0) return atMs;
     throw invalid(flag, `"${text}" is not a time; write it like 2h, 9:00 or 2026-11-17T16:30`);
   };

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startFakeServer } from "./testing/fake-server.ts";
@@ -222,4 +222,23 @@ test("in a directory that was removed, commands that need it say so, and others 
   expect(refused.code).toBe(1);
   expect(refused.output).toContain("busbar: the current directory does not exist any more; change");
   expect(await runIn("version")).toMatchObject({ code: 0 });
+});
+
+test("compiled code goes to a directory of the user's own, and to no other in /tmp", async () => {
+  const temporary = mkdtempSync(join(directory, "tmp-"));
+  expect(await start(["jobs"], { TMPDIR: temporary }).ended).toBe(0);
+  expect(readdirSync(temporary)).toEqual([`busbar-compile-cache-${process.getuid?.()}`]);
+});
+
+test("a checkout without its packages says what to do", () => {
+  const checkout = mkdtempSync(join(directory, "checkout-"));
+  cpSync(BUSBAR, join(checkout, "busbar"));
+  mkdirSync(join(checkout, "src"));
+  const PATH = `${dirname(process.execPath)}:${process.env["PATH"]}`;
+  const ran = spawnSync(join(checkout, "busbar"), ["up"], { env: { PATH }, encoding: "utf8" });
+  expect(ran).toMatchObject({
+    status: 1,
+    stdout: "",
+    stderr: `busbar: this checkout lacks the packages it is built with: npm install (without --omit=dev), in ${checkout}\n`,
+  });
 });

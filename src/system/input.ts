@@ -4,8 +4,8 @@ import type { Context, InputSource } from "../cli/context.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatBytes } from "../lib/units.ts";
 
-/** Reads a file, or standard input for "-". Stops reading as soon as the input is too large. */
-export async function readInput(path: string, bytesMax: number): Promise<Buffer> {
+/** Reads a file, or standard input for "-". Stops reading as soon as the input is too large; `advice` says what to do then. */
+export async function readInput(path: string, bytesMax: number, advice = ""): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -18,7 +18,7 @@ export async function readInput(path: string, bytesMax: number): Promise<Buffer>
   } catch (error) {
     throw invalid(path, explain(error));
   }
-  if (size > bytesMax) throw invalid(path, `is larger than ${formatBytes(bytesMax)}`);
+  if (size > bytesMax) throw invalid(path, `is larger than ${formatBytes(bytesMax)}${advice}`);
   return Buffer.concat(chunks);
 }
 

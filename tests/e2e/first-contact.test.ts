@@ -55,6 +55,28 @@ describe("a new user", () => {
     expect(fresh.stderr).toContain("program not found: ./step.sh; looked in a fresh directory");
   });
 
+  test("passes arguments to a script with or without an interpreter", async () => {
+    for (const first of ["#!/bin/sh\n", ""]) {
+      writeFileSync(site.path("step.sh"), `${first}echo "$# $1 $2"\n`);
+      const ran = await site.run("run", "--script", site.path("step.sh"), "--", "a  b", "'c");
+      expect(ran).toMatchObject({ code: 0, stdout: "2 a  b 'c\n" });
+    }
+  });
+
+  test("sees why a script with CR LF or without its interpreter cannot start", async () => {
+    const run = async (text: string) => {
+      const file = site.path("jobs.yaml");
+      writeFileSync(file, JSON.stringify({ script: text }));
+      return (await site.run("submit", "--wait", "--file", file)).stderr;
+    };
+    expect(await run("#!/bin/sh\r\necho hi\r\n")).toContain(
+      "program not found: the interpreter of the script, /bin/sh (the lines of the script end in CR LF; write LF)",
+    );
+    expect(await run("#!/no/such\n")).toContain(
+      "not found: the interpreter of the script, /no/such",
+    );
+  });
+
   test("reads the output of a whole array, of failed tasks, or of its end", async () => {
     const script = "echo a; echo b; echo no >&2; exit $((BUSBAR_ARRAY_INDEX % 2))";
     await site.run("submit", "--array", "0-3", "--wait", "--", "sh", "-c", script);

@@ -65,6 +65,9 @@ test("a job is rerun, or its failed tasks alone, or from its printed spec", asyn
   const again = await site.json<Submitted>("rerun", id, "--failed");
   expect(await site.client.getJob({ id: idOf(again) })).toMatchObject({ spec: { array: "1-5:2" } });
   expect((await site.run("rerun", id, "--wait")).code).toBe(1);
+  const several = await site.run("rerun", id, "999", id, "--quiet");
+  expect(several).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\d+\n\d+\n$/) });
+  expect(several.stderr).toContain("there is no job 999");
   const file = site.path("shown.json");
   writeFileSync(file, (await site.run("--output", "json", "job", id)).stdout);
   const copy = await site.client.getJob({ id: await submit("-f", file) });

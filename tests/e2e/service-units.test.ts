@@ -55,6 +55,8 @@ test("install and show reject flags that the part itself would reject, and write
     [["server", "--", "--grpc", "x"], '--grpc: "x" is not an address'],
     [["server", "--", "--grpc", "0.0.0.0:7071"], "--insecure-listen"],
     [["agent", "--user", "daemon", "--", "--server", "x"], '--server: "x" is not an address'],
+    [["server", "--", "--data", "/srv/busbar"], "--data: the service cannot write to /srv/busbar"],
+    [["agent", "--user", "daemon", "--", "--data=x"], '--data: "x" is not an absolute path'],
     [["agent", "--user", "nosuch"], "--user: there is no user nosuch on this machine"],
   ];
   for (const [args, text] of cases) {

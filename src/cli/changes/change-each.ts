@@ -19,7 +19,7 @@ export interface EachChange {
   readonly describe: (id: string, job: JobRow) => string;
 }
 
-const inTurn =
+export const inTurn =
   (read: (text: string) => string) =>
   (text: string, sofar: readonly string[] | undefined): readonly string[] => [
     ...(sofar ?? []),
@@ -34,7 +34,6 @@ export const addIds = (command: Command, isOptional = false): Command =>
     inTurn(jobOrTaskId("<id>")),
   );
 
-/** One rejection does not prevent the other changes. */
 export async function changeEach(
   session: Session,
   ids: readonly string[],
@@ -43,12 +42,28 @@ export async function changeEach(
   const client = await session.client();
   const jobs: JobRow[] = [];
   const lines: string[] = [];
+  const errors = await forEachId(session, ids, async (id) => {
+    const job = toJobRow(await change(client, id));
+    jobs.push(job);
+    lines.push(describe(id, job));
+  });
+  return {
+    json: errors.length === 0 ? { jobs } : { jobs, errors },
+    text: () => lines.join("\n"),
+    exitCode: errors.length === 0 ? 0 : 1,
+  };
+}
+
+/** The rejections of several; one does not prevent the others. The rejection of a single one is thrown. */
+export async function forEachId(
+  session: Session,
+  ids: readonly string[],
+  act: (id: string) => Promise<void>,
+): Promise<readonly Refused[]> {
   const errors: Refused[] = [];
   for (const id of ids) {
     try {
-      const job = toJobRow(await change(client, id));
-      jobs.push(job);
-      lines.push(describe(id, job));
+      await act(id);
     } catch (cause) {
       const error = inFlags(cause);
       if (ids.length === 1 || !(error instanceof AppError)) throw error;
@@ -57,11 +72,7 @@ export async function changeEach(
       if (session.format === "table") await session.note(error.message);
     }
   }
-  return {
-    json: errors.length === 0 ? { jobs } : { jobs, errors },
-    text: () => lines.join("\n"),
-    exitCode: errors.length === 0 ? 0 : 1,
-  };
+  return errors;
 }
 
 /** Flags by the field that they set, where the server alone knows the rule. */

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import { invalid } from "../../lib/errors.ts";
 import { addIfRevision, type ConditionFlags, jobOrTaskId } from "../flags.ts";
 import { toSubmittedRow } from "../json.ts";
+import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
+import { forEachId, inTurn } from "./change-each.ts";
 import { waitAndTell } from "./wait-command.ts";
 
 interface RerunFlags extends ConditionFlags {
@@ -13,7 +16,7 @@ interface RerunFlags extends ConditionFlags {
 
 export function declareRerun(command: Command, shell: Shell): void {
   addIfRevision(command)
-    .argument("<id>", "the job", jobOrTaskId("<id>"))
+    .argument("<id...>", "jobs", inTurn(jobOrTaskId("<id>")))
     .option("--failed", "only the tasks of an array that failed")
     .option(
       "--idempotency-key <key>",
@@ -28,22 +31,41 @@ The new job has the present spec of the old one, without its dependencies.
 
 Examples:
   busbar rerun 17
-  busbar rerun 17 --failed --wait`,
+  busbar rerun 17 --failed --wait
+  busbar jobs --state failed -o name | xargs busbar rerun`,
     )
-    .action((id: string, flags: RerunFlags) =>
-      shell.run(command, (session) => rerun(session, id, flags)),
+    .action((ids: readonly string[], flags: RerunFlags) =>
+      shell.run(command, (session) => rerun(session, ids, flags)),
     );
 }
 
-async function rerun(session: Session, id: string, flags: RerunFlags): Promise<Answer> {
-  const client = await session.client();
+/** One rejection does not prevent the others. */
+async function rerun(session: Session, ids: readonly string[], flags: RerunFlags): Promise<Answer> {
   const { failed: failedOnly = false, idempotencyKey, ifRevision, quiet } = flags;
-  const { jobs, revision } = await client.rerunJob({ id, failedOnly, idempotencyKey, ifRevision });
-  const rows = jobs.map(toSubmittedRow);
-  const [job] = rows;
-  const line = quiet === true ? (job?.id ?? "") : `job ${job?.id ?? ""} (${id} again)`;
-  const json = { jobs: rows, revision: Number(revision) };
-  if (flags.wait !== true) return { json, text: () => line };
-  if (session.format === "table") await session.print(undefined, () => line);
-  return waitAndTell(session, rows, { revision, mayHaveEnded: rows.map((row) => row.id) });
+  if (ids.length > 1 && idempotencyKey !== undefined) {
+    throw invalid("--idempotency-key", "is for one job; leave it out for several");
+  }
+  const client = await session.client();
+  const rows: SubmittedRow[] = [];
+  const lines: string[] = [];
+  let revision = 0n;
+  const errors = await forEachId(session, ids, async (id) => {
+    const answer = await client.rerunJob({ id, failedOnly, idempotencyKey, ifRevision });
+    revision ||= answer.revision; // the wait begins at the first
+    for (const row of answer.jobs.map(toSubmittedRow)) {
+      rows.push(row);
+      lines.push(quiet === true ? row.id : `job ${row.id} (${id} again)`);
+    }
+  });
+  const exitCode = errors.length === 0 ? 0 : 1;
+  const json = { jobs: rows, revision: Number(revision), ...(exitCode !== 0 && { errors }) };
+  const text = (): string => lines.join("\n");
+  if (flags.wait !== true || rows.length === 0) return { json, text, exitCode };
+  if (session.format === "table") await session.print(undefined, text);
+  const answer = await waitAndTell(session, rows, {
+    revision,
+    mayHaveEnded: rows.map((row) => row.id),
+  });
+  if (exitCode === 0) return answer;
+  return { ...answer, json: { ...(answer.json as object), errors }, exitCode };
 }

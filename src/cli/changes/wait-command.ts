@@ -1,17 +1,15 @@
 import type { Command } from "commander";
+import { invalid } from "../../lib/errors.ts";
 import { jobOrTaskId } from "../flags.ts";
 import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { waitForJobs } from "../jobs/wait.ts";
+import { inTurn } from "./change-each.ts";
 import { tellFailures } from "./tell-failures.ts";
 
 export function declareWait(command: Command, shell: Shell): void {
-  const readId = jobOrTaskId("<id>");
   command
-    .argument("<id...>", "jobs", (text, sofar: readonly string[] | undefined) => [
-      ...(sofar ?? []),
-      readId(text),
-    ])
+    .argument("<id...>", "jobs", inTurn(wholeJobId))
     .addHelpText(
       "after",
       `
@@ -22,6 +20,14 @@ Examples:
   busbar wait 17 18 && ./collect.sh`,
     )
     .action((ids: readonly string[]) => shell.run(command, (session) => wait(session, ids)));
+}
+
+/** The end of one task is not the end of its job. */
+function wholeJobId(text: string): string {
+  const id = jobOrTaskId("<id>")(text);
+  const [job = ""] = id.split(".");
+  if (job === id) return id;
+  throw invalid("<id>", `${id} is one task; name the job, ${job}`);
 }
 
 async function wait(session: Session, ids: readonly string[]): Promise<Answer> {

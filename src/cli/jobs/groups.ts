@@ -18,7 +18,6 @@ interface SetFlags extends ConditionFlags {
 
 export function declareGroups(command: Command, shell: Shell): void {
   addWatchFlag(command)
-    .allowExcessArguments()
     .usage("[options] [command]")
     .addHelpText(
       "after",
@@ -39,6 +38,7 @@ Examples:
   declarePause(command, shell, true);
   declarePause(command, shell, false);
   declareRemove(command, shell);
+  command.allowExcessArguments(); // last: subcommands, which have none to misspell, would inherit it
 }
 
 function declareSet(command: Command, shell: Shell): void {

@@ -50,7 +50,6 @@ export function declareNodes(command: Command, shell: Shell): void {
   addWatchFlag(command)
     .usage("[options] [name] [command]")
     .argument("[name]", "show this one, with its tasks")
-    .allowExcessArguments()
     .option("--cluster <name>", "only of this cluster", notEmpty("--cluster"))
     .addOption(
       new Option("--state <state>", "only in this state")
@@ -81,6 +80,7 @@ Examples:
       });
     });
   declareOne(command, shell);
+  command.allowExcessArguments(); // last: subcommands, which have none to misspell, would inherit it
 }
 
 function declareOne(command: Command, shell: Shell): void {

@@ -5,7 +5,6 @@ import { renderEvent } from "./event.ts";
 import { renderExplanation } from "./explanation.ts";
 import { renderJob } from "../jobs/render-job.ts";
 import { renderJobs } from "./jobs.ts";
-import { renderListening } from "./listening.ts";
 import { renderNode, renderNodes } from "./nodes.ts";
 import { clean, cut, displayWidth, type TerminalPage } from "./page.ts";
 import { renderTable } from "./table.ts";
@@ -162,6 +161,11 @@ describe("rows", () => {
       17.3  failed         2  rack1  5s ago   1.0s  SIGKILL
       17.4  waiting        2  rack1  5s ago   1.0s  SIGKILL  tried again in 3.0s"
     `);
+  });
+
+  test("a task that may start again, and waits for a node, shows no time", () => {
+    const due = aTask({ id: "17.4", state: "waiting", notBeforeMs: page.nowMs - 3_000 });
+    expect(renderTasks([due], page)).not.toContain("tried again");
   });
 
   test("offered tasks show the cluster, and so do all beside them", () => {
@@ -384,14 +388,5 @@ describe("rows", () => {
     expect(renderJob(aJob(cancelled), page)).toMatch(/Cancelled by: +cluster:blue/);
     const removed = { kind: "node", id: "w1", by: "local" };
     expect(renderEvent({ revision: 5, removed }, page)).toBe("5  node w1  removed  by local");
-  });
-
-  test("a server on its usual port needs no flag in the printed commands", () => {
-    const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
-    expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");
-    const installed = renderListening({ ...usual, command: "busbar" }, page);
-    expect(installed).toContain("Try:  busbar run -- echo hello");
-    const other = renderListening({ ...usual, grpc: "127.0.0.1:9" }, page);
-    expect(other).toContain("Try:  ./busbar --server 127.0.0.1:9 run -- echo hello");
   });
 });

@@ -75,7 +75,7 @@ function reasonOf(task: TaskRow, nowMs: number): string {
 }
 
 const notBefore = (task: TaskRow, nowMs: number): string =>
-  task.state !== "waiting" || task.notBeforeMs === undefined
+  task.state !== "waiting" || task.notBeforeMs === undefined || task.notBeforeMs <= nowMs
     ? ""
     : `tried again in ${elapsed(task.notBeforeMs - nowMs)}`;
 

@@ -17,7 +17,6 @@ interface ServiceFlags {
 
 export function declareService(command: Command, shell: Shell): void {
   command
-    .allowExcessArguments()
     .usage("[options] [command]")
     .addHelpText(
       "after",
@@ -53,6 +52,7 @@ Examples:
   addPlaceFlags(uninstall).action((part: UnitPart, flags: ServiceFlags) =>
     shell.run(uninstall, (session) => uninstallUnit(session, part, flags)),
   );
+  command.allowExcessArguments(); // last: subcommands, which have none to misspell, would inherit it
 }
 
 const withPart = (command: Command, name: string, summary: string): Command =>

@@ -34,7 +34,7 @@ import {
   type RainbowCommandOptions,
   rainbowOf,
 } from "../coming-from/rainbow-flags.ts";
-import { renderListening } from "../render/listening.ts";
+import { renderListening } from "./listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "../submit/select-flags.ts";
 import type { Session, Shell } from "../session.ts";
 import { collecting } from "../single-flags.ts";

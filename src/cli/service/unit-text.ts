@@ -1,4 +1,4 @@
-import { invalid } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
 
 /** The part of Busbar that a unit runs. */
 export type UnitPart = "server" | "agent";
@@ -19,10 +19,11 @@ export function unitText(part: UnitPart, { program, user, flags }: UnitOptions):
   const data = part === "server" ? "busbar" : "busbar-agent";
   const has = (name: string): boolean =>
     flags.some((flag) => flag === name || flag.startsWith(`${name}=`));
+  checkData(part, flags);
   const own = has("--data") ? [] : ["--data", `/var/lib/${data}`];
   const hasGroup = part === "agent" && !has("--cgroup");
   if (hasGroup) own.push("--cgroup", TASK_GROUP);
-  const command = [program, part, ...own, ...flags].map(quote).join(" ");
+  const command = [checkedProgram(program), part, ...own, ...flags].map(quote).join(" ");
   const lines = part === "server" ? SERVER : agentLines(checkedUser(user), hasGroup);
   return `# Made by \`busbar service install ${part}\`, which \`busbar service uninstall ${part}\` undoes.
 [Unit]
@@ -100,6 +101,25 @@ const groupLines = (user: string): readonly string[] => [
   "Delegate=cpu memory pids",
   `ExecStartPre=-+/bin/sh -ec "cd ${SLICE_GROUP} && mkdir -p tasks && chown ${user} cgroup.procs tasks tasks/cgroup.procs tasks/cgroup.subtree_control"`,
 ];
+
+/** The user of the server exists only while it runs, and may write only to the directory that systemd makes for it. */
+function checkData(part: UnitPart, flags: readonly string[]): void {
+  const at = flags.findIndex((flag) => /^--data(?:=|$)/.test(flag));
+  if (at < 0) return;
+  const data = /^--data=(.*)/s.exec(flags[at] ?? "")?.[1] ?? flags[at + 1] ?? "";
+  if (part === "server" && !/^\/var\/lib\/busbar(?:\/|$)/.test(data)) {
+    const problem = `the service cannot write to ${data}: systemd gives it /var/lib/busbar; leave the flag out`;
+    throw invalid("--data", problem);
+  }
+  if (!data.startsWith("/")) throw invalid("--data", `"${data}" is not an absolute path`);
+}
+
+/** systemd rejects such names of programs, also in quotes. */
+function checkedProgram(program: string): string {
+  if (!/["'\\$]/.test(program)) return program;
+  const problem = `systemd cannot start ${program}: install busbar in a directory without quotes, "$" and "\\" in its name`;
+  throw new AppError("invalid_argument", problem);
+}
 
 function checkedUser(user: string | undefined): string {
   if (user === undefined) throw invalid("--user", "is missing: tasks run as this user");

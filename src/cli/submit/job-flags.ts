@@ -1,7 +1,9 @@
+import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
 import { PLAIN_RULES } from "../../core/model/job/plain-fields.ts";
 import { isVariableName } from "../../core/model/job/variable-names.ts";
+import { visible } from "../../core/model/texts.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Context } from "../context.ts";
@@ -24,6 +26,7 @@ import { beginTime } from "./flags/begin-flag.ts";
 import { parseDirectives, readDirectives } from "./flags/directives.ts";
 import { addEntriesFlags, entriesOf, type EntriesFlags } from "./flags/entries-flags.ts";
 import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
+import { inputText } from "./flags/input-text.ts";
 import {
   addOutputFileFlags,
   type OutputFileFlags,
@@ -103,7 +106,11 @@ export function addJobFlags(command: Command, context: Context): void {
       "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8; 0-99%5: five at once",
       arraySpec("--array"),
     )
-    .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
+    .option(
+      "--name <name>",
+      "name the job (default: the name of the program or script)",
+      notEmpty("--name"),
+    )
     .option("--group <name>", "queue it in this group", notEmpty("--group"))
     .option("--comment <text>", "a comment, shown with the job")
     .option("--label <key=value>", "label the job (repeatable)", keyValue("--label"))
@@ -214,7 +221,7 @@ export async function toSubmission(
   const script =
     given.script === undefined
       ? undefined
-      : (await context.readInput(given.script, limits.workBytesMax)).toString("utf8");
+      : inputText(await context.readInput(given.script, limits.workBytesMax), "--script");
   const flags = script === undefined ? given : await withDirectives(given, script, session);
   const energy = energyOf(flags);
   const hasOwnCommand = energy !== undefined || flags.image !== undefined;
@@ -316,8 +323,8 @@ export const placementOf = ({ cluster, node, nodeLabel }: JobFlags) =>
     ? undefined
     : { cluster, node, labels: { ...nodeLabel } };
 
-const namesOf = ({ name, comment, nice, group, label, array, priority }: JobFlags) => ({
-  name,
+const namesOf = ({ name, script, comment, nice, group, label, array, priority }: JobFlags) => ({
+  name: name ?? nameOfScript(script),
   comment,
   nice,
   group,
@@ -325,6 +332,12 @@ const namesOf = ({ name, comment, nice, group, label, array, priority }: JobFlag
   array,
   priority,
 });
+
+/** Like a command, a script names its job; standard input and /dev/fd/63 have no name. */
+const nameOfScript = (file: string | undefined): string | undefined =>
+  file === undefined || file === "-" || file.startsWith("/dev/")
+    ? undefined
+    : visible(basename(file), limits.nameLengthMax);
 
 function limitsOf(flags: JobFlags) {
   const { retries, retryBackoff, timeLimit, killGrace, outputLimit } = flags;

@@ -45,6 +45,16 @@ test("a program that only this directory has is submitted, with a warning that s
   expect(server.submitted).toHaveLength(5);
 });
 
+test.each([
+  ["--script jobs/train.sh", "train.sh"],
+  ["--name fit --script train.sh", "fit"],
+  ["--script -", undefined],
+  ["--script /dev/fd/63", undefined],
+])("a job is named after its script: %s", async (flags, name) => {
+  expect((await busbar(`submit ${flags}`)).code).toBe(0);
+  expect(specs()).toEqual([{ ...(name && { name }), script: expect.any(String) }]);
+});
+
 test("%% in the name of an output file is a percent sign, whatever follows it", async () => {
   expect(await busbar("submit --stdout 100%%.txt --stderr %%%j -- true")).toMatchObject({
     code: 0,

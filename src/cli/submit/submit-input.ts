@@ -8,6 +8,7 @@ import type {
 import { invalid, withoutFieldPrefix } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { withDirectory } from "./flags/directory-flags.ts";
+import { inputText } from "./flags/input-text.ts";
 import { checkStdin, flagName, type JobFlags, placementOf, toSubmission } from "./job-flags.ts";
 import { selectionOf } from "./select-flags.ts";
 import type { Session } from "../session.ts";
@@ -99,10 +100,13 @@ function refuseOthers(
 }
 
 async function readFile({ context }: Session, file: string): Promise<readonly JobSubmissionInit[]> {
-  const content = await context.readInput(file, limits.messageBytesMax);
+  const advice = "; submit its jobs in several files, or as one array";
+  const content = await context.readInput(file, limits.messageBytesMax, advice);
   const { parseJobFile } = await import("./job-file.ts");
   const name = file === "-" ? "stdin" : basename(file);
-  const jobs = parseJobFile(content.toString("utf8"), name, (job) => withDirectory(job, context));
+  const jobs = parseJobFile(inputText(content, "--file"), name, (job) =>
+    withDirectory(job, context),
+  );
   if (jobs.some(({ spec }) => spec?.attach !== undefined)) {
     throw invalid("attach", "this command passes no input or terminal on; use busbar run");
   }

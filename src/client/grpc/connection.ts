@@ -67,7 +67,7 @@ function openStream(
     events.onClose({
       isConnectionGone: session.destroyed,
       resetCode: stream.rstCode,
-      cause: failure() ?? cause,
+      cause: failure() ?? unwrapped(cause),
     }),
   );
   return {
@@ -81,4 +81,11 @@ function openStream(
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),
   };
+}
+
+/** Node wraps the reason of a connection that never opened into an error that repeats its text. */
+function unwrapped(error: Error | undefined): Error | undefined {
+  const isWrapped =
+    error !== undefined && "code" in error && error.code === "ERR_HTTP2_STREAM_CANCEL";
+  return isWrapped && error.cause instanceof Error ? error.cause : error;
 }

@@ -1,4 +1,5 @@
 import { invalid } from "../../../lib/errors.ts";
+import { isCalendarDay } from "../../calendar-day.ts";
 import { DURATION_PATTERN, parseDurationMs } from "../../../lib/units.ts";
 
 const DELAY = new RegExp(DURATION_PATTERN);
@@ -22,7 +23,8 @@ export const beginTime =
       if (at.getTime() <= nowMs()) at.setDate(at.getDate() + 1);
       return at.getTime();
     }
-    const atMs = DATE.test(text) ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
+    const isDate = DATE.test(text) && isCalendarDay(text);
+    const atMs = isDate ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
     if (Number.isFinite(atMs)) return atMs;
     throw invalid(flag, `"${text}" is not a time; write it like 10m, 16:30 or 2026-11-17T16:30`);
   };

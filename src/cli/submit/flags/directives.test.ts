@@ -12,6 +12,11 @@ describe("directives of a script", () => {
     ["#SBATCH -t 1:30", ["--time-limit", "90000ms"]],
     ["#SBATCH -t 1:30:00", ["--time-limit", "5400000ms"]],
     ["#SBATCH --time=2-12", ["--time-limit", "216000000ms"]],
+    ["#SBATCH --begin=now+1hour", ["--begin", "1h"]],
+    ["#SBATCH --begin=now+60", ["--begin", "60s"]],
+    ["#SBATCH -b now+2weeks", ["--begin", "14d"]],
+    ["#SBATCH --begin=16:00", ["--begin", "16:00"]],
+    ["#SBATCH --begin=now+1h", ["--begin", "now+1h"]],
     ["#SBATCH --mem=4000", ["--memory", "4000MiB"]],
     ["#SBATCH --mem=4G", ["--memory", "4GiB"]],
     ["#SBATCH --array=0-9%2", ["--array", "0-9%2"]],
@@ -57,6 +62,8 @@ describe("--begin", () => {
   ])("%s", (text, atMs) => expect(read(text)).toBe(atMs));
 
   test("a text that is no time is rejected", () => {
+    expect(() => read("2026-02-30")).toThrow('"2026-02-30" is not a time');
+    expect(() => read("2026-02-30T10:00")).toThrow("is not a time");
     expect(() => read("soon")).toThrow('--begin: "soon" is not a time; write it like 10m');
   });
 });

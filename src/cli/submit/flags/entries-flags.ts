@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Context } from "../../context.ts";
+import { inputText } from "./input-text.ts";
 
 export interface EntriesFlags {
   readonly eachLine?: string;
@@ -32,9 +33,11 @@ export async function entriesOf(
   const file = eachLine ?? fromJson;
   if (file === undefined) return undefined;
   const content = await context.readInput(file, limits.messageBytesMax);
-  const text = content.toString("utf8");
+  const text = inputText(content, flag);
   const entries = flag === "--each-line" ? linesOf(text) : elementsOf(text);
   if (entries.length === 0) throw invalid(flag, `${file} is empty: there is no task to run`);
+  const nul = entries.findIndex((entry) => entry.includes("\0"));
+  if (nul >= 0) throw invalid(flag, `line ${nul + 1} has a NUL character`); // JSON escapes it
   return entries;
 }
 
@@ -45,10 +48,17 @@ const linesOf = (text: string): string[] =>
 function elementsOf(text: string): string[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, withNumbersAsWritten);
   } catch (error) {
     throw invalid("--from-json", `is not JSON: ${error instanceof Error ? error.message : ""}`);
   }
   if (!Array.isArray(value)) throw invalid("--from-json", "must be a JSON array, like [1, 2]");
   return value.map((element) => JSON.stringify(element));
 }
+
+/** A number of a double's precision only would be another one: ids often have more digits. */
+const withNumbersAsWritten = (_: string, value: unknown, from?: { source: string }): unknown =>
+  typeof value === "number" && from !== undefined ? AS_WRITTEN.rawJSON(from.source) : value;
+
+/** TypeScript does not know it yet. */
+const AS_WRITTEN = JSON as unknown as { rawJSON(text: string): unknown };

@@ -1,6 +1,12 @@
 import type { Listening } from "../context.ts";
-import type { TerminalPage } from "./page.ts";
-import { renderFields } from "./table.ts";
+import type { TerminalPage } from "../render/page.ts";
+import { renderFields } from "../render/table.ts";
+
+/** What other machines write after --server. "All addresses" would be each machine itself. */
+function serverFor(grpc: string): string {
+  const [, port] = /^(?:0\.0\.0\.0|\[::\]):(\d+)$/.exec(grpc) ?? [];
+  return port === undefined ? grpc : `HOST:${port} (HOST: a name or address of this machine)`;
+}
 
 /** The first output for a newcomer: all addresses, and the next commands. */
 export function renderListening(
@@ -42,7 +48,7 @@ export function renderListening(
   );
   const next =
     node === undefined
-      ? `Add a node:  ${command} agent --server ${grpc}`
+      ? `Add a node:  ${command} agent --server ${serverFor(grpc)}`
       : `Try:  ${command} ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
   const warning =
     isInsecure === true
