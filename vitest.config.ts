@@ -1,14 +1,17 @@
 import { defineConfig } from "vitest/config";
 import { ClosingLine } from "./tests/support/closing-line.ts";
 
-// Three projects. Pure tests share one process for each processor (unit: `npm run test:unit`). So do tests
-// of real disks, shells and launchers (contract). Tests of whole servers and agents get a file each and
-// more time (e2e). `npm test` runs all three.
-const CONTRACT = [
-  "tests/contract/executor/**/*.test.ts",
+// Four projects. Pure tests share one process for each processor (unit: `npm run test:unit`). So do tests of real
+// disks (disks), and of real shells and launchers (contract). Tests of whole servers and agents get a file each and
+// more time (e2e). `npm test` runs all four. Where other processes decide the order of events, a test gets a second
+// try, and is named at the end of the run: tests/support/closing-line.ts.
+const DISKS = [
   "tests/contract/store/sqlite*.test.ts",
   "tests/simulation/mutants/sample.test.ts",
   "tests/simulation/edges/edge-mutants.test.ts",
+];
+const CONTRACT = [
+  "tests/contract/executor/**/*.test.ts",
   "src/agent/lower/wrapper/wrapper*.test.ts",
   "src/cli/process.test.ts",
 ];
@@ -23,8 +26,9 @@ export default defineConfig({
   test: {
     reporters: ["default", new ClosingLine()],
     projects: [
-      { test: { name: "unit", include: UNIT, exclude: CONTRACT, ...shared } },
-      { test: { name: "contract", include: CONTRACT, ...shared } },
+      { test: { name: "unit", include: UNIT, exclude: [...DISKS, ...CONTRACT], ...shared } },
+      { test: { name: "disks", include: DISKS, ...shared } },
+      { test: { name: "contract", include: CONTRACT, retry: 1, ...shared } },
       {
         test: {
           name: "e2e",
@@ -32,7 +36,7 @@ export default defineConfig({
           globalSetup: ["tests/support/prepare.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          retry: 1, // such tests are named at the end of the run: tests/support/closing-line.ts
+          retry: 1,
           maxWorkers: 2,
           sequence: { groupOrder: 1 }, // vitest wants this where maxWorkers differ
         },
