@@ -3,7 +3,7 @@ import { aHello, aSpec } from "../../../../testing/builders.ts";
 import { checkState, digest, readBack } from "../../../../testing/check/check-state.ts";
 import { World } from "../../../../testing/world.ts";
 import type { JobSpecInput } from "../../../model/job/job-spec.ts";
-import { groupId, jobId, nodeId } from "../../../model/ids.ts";
+import { groupId, jobId, nodeId, serviceId } from "../../../model/ids.ts";
 
 const JOB = jobId(1);
 let world: World;
@@ -284,6 +284,23 @@ describe("a rerun", () => {
     submit({ attach: "stdin" });
     expect(() => rerun()).toThrow(
       "job 1 had the standard input of its client, which cannot be repeated; start it again with busbar run",
+    );
+    expect(world.state.jobs.size).toBe(1);
+  });
+
+  test("of an instance is rejected: it would belong to no service, and nothing would end it", () => {
+    const spec = aSpec({ service: { restart: "on-failure" } });
+    const id = serviceId("web");
+    world.do({ kind: "put-service", id, spec, replicas: 1, nowMs: world.nowMs });
+    world.settle();
+    const message =
+      "job 1 is instance web-1 of service web; busbar services apply web starts ended instances again";
+    expect(() => rerun()).toThrow(message);
+    world.plan();
+    world.report("n1", [1, 0, 1], 0);
+    expect(() => rerun()).toThrow(message);
+    expect(() => hold()).toThrow(
+      "job 1 has ended: succeeded; busbar services apply web starts ended instances again",
     );
     expect(world.state.jobs.size).toBe(1);
   });

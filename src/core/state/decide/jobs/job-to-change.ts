@@ -2,6 +2,7 @@ import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import { hasIndex } from "../../../model/job/array-range.ts";
 import type { JobId } from "../../../model/ids.ts";
+import type { Job } from "../../../model/job/job.ts";
 import { isJobEnded } from "../../../model/progress.ts";
 import { visible } from "../../../model/texts.ts";
 import type { JobRecord } from "../../jobs/job-record.ts";
@@ -30,8 +31,8 @@ export function openJobToChange(state: State, command: JobChange): JobRecord {
   const record = jobToChange(state, command);
   const { job, progress } = record;
   if (isJobEnded(progress)) {
-    const again = `busbar rerun ${job.id} submits it again`;
-    throw new AppError("conflict", `job ${job.id} has ended: ${progress.state}; ${again}`);
+    const how = howToStartAgain(job);
+    throw new AppError("conflict", `job ${job.id} has ended: ${progress.state}; ${how}`);
   }
   if (job.closed !== undefined) {
     throw new AppError(
@@ -41,6 +42,12 @@ export function openJobToChange(state: State, command: JobChange): JobRecord {
   }
   return record;
 }
+
+/** What starts the work of an ended job again. */
+export const howToStartAgain = ({ id, instance }: Job): string =>
+  instance === undefined
+    ? `busbar rerun ${id} submits it again`
+    : `busbar services apply ${instance.service} starts ended instances again`;
 
 /** The reason for a change, as it is displayed. */
 export const shownReason = (reason: string): string => visible(reason, limits.reasonLengthMax);

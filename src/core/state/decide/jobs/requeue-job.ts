@@ -5,7 +5,7 @@ import type { CommandOf, Decision } from "../../command.ts";
 import type { JobRecord } from "../../jobs/job-record.ts";
 import type { State } from "../../state.ts";
 import { type ActiveTask, isActiveTask, requeued, startOf } from "../tasks/end-attempt.ts";
-import { openJobToChange, shownReason } from "./job-to-change.ts";
+import { howToStartAgain, openJobToChange, shownReason } from "./job-to-change.ts";
 
 type Requeue = CommandOf<"requeue-job">;
 
@@ -56,7 +56,7 @@ function requeueOne(state: State, record: JobRecord, index: number, command: Req
   if (task !== undefined && "endedAtMs" in task.state) {
     throw new AppError(
       "conflict",
-      `${name} has ended: ${task.state.kind}; busbar rerun ${record.job.id} submits it again`,
+      `${name} has ended: ${task.state.kind}; ${howToStartAgain(record.job)}`,
     );
   }
   if (task === undefined || !isActiveTask(task)) {

@@ -5,11 +5,19 @@ import type { CommandOf, Decision } from "../../command.ts";
 import type { Submitted } from "../../submission.ts";
 import type { State } from "../../state.ts";
 import { submitJobs } from "../tasks/submit-jobs.ts";
-import { jobToChange } from "./job-to-change.ts";
+import { howToStartAgain, jobToChange } from "./job-to-change.ts";
 
-/** Submits the spec of a job again, or some of its tasks. The new job has no dependencies: those of the first job are over. */
+/**
+ * Submits the spec of a job again, or some of its tasks. The new job has no dependencies: those of the first job are over.
+ * Rejects an instance of a service: its copy would belong to no service, and nothing would ever end it.
+ */
 export function rerunJob(state: State, command: CommandOf<"rerun-job">): Decision<Submitted> {
   const { job } = jobToChange(state, command);
+  if (job.instance !== undefined) {
+    const { service, name } = job.instance;
+    const whose = `job ${job.id} is instance ${name} of service ${service}`;
+    throw new AppError("conflict", `${whose}; ${howToStartAgain(job)}`);
+  }
   const { idempotencyKey, by, nowMs } = command;
   const spec = specOf(job.spec, command);
   const submit = {
