@@ -3,7 +3,13 @@ import { rikPrograms } from "../../tests/conformance/support/rik.ts";
 import { waitUntil } from "../support/numbers.ts";
 import { atLeast, atMost, type Bench, type Case, type Measure } from "../support/part.ts";
 import { startMeter } from "../support/proc.ts";
-import { type Loading, LoadingController, loadRik, rikScheduler } from "../support/rik-peer.ts";
+import {
+  type Loading,
+  LoadingController,
+  loadRik,
+  rikScheduler,
+  startRikProgram,
+} from "../support/rik-peer.ts";
 import type { Server, Site } from "../support/site.ts";
 
 const INSTANCES = 10_000;
@@ -41,7 +47,7 @@ async function open(
     const at = await server.process.prints(/rik workers:\s+(\S+:\d+)/);
     const controllers = await server.process.prints(/rik controllers:\s+(\S+:\d+)/);
     const args = ["-address", at, "-count", String(workers), "-quiet", "-one-stream"];
-    const worker = site.start(join(programs, "worker"), args);
+    const worker = startRikProgram(site, join(programs, "worker"), args);
     const areThere = async (): Promise<boolean> =>
       Number((await server.client.getStats({})).nodes["connected"] ?? 0) === workers;
     await waitUntil("connecting workers", areThere, { everyMs: 50, timeoutMs: 120_000 });
@@ -126,7 +132,8 @@ export const rikUnread: Case = {
       const { site, programs, controllers } = world;
       const request = JSON.stringify({ id: "unread", count, callers: CALLERS });
       const args = ["-address", controllers, "-quiet", "-frozen", "-load", request];
-      await site.start(join(programs, "controller"), args).prints(/"event":"(subscribed)"/);
+      const unread = startRikProgram(site, join(programs, "controller"), args);
+      await unread.prints(/"event":"(subscribed)"/);
       const { loaded, commits } = await measured(bench, world, { id: "many", count });
       const note = `RUNNING p99 ${loaded.p99.toFixed(1)} ms, ${commits}`;
       const told = loaded.told - loaded.failed;

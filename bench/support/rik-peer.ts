@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { lastingAddress } from "../../tests/support/lasting-address.ts";
 import type { Loaded } from "../../tests/conformance/support/rik.ts";
 import { median, waitUntil } from "./numbers.ts";
-import type { Child } from "./child.ts";
+import type { Child, ChildOptions } from "./child.ts";
 import { readCpu } from "./proc.ts";
 import type { Site } from "./site.ts";
 
@@ -18,6 +18,17 @@ export interface RikLoad {
   readonly rate?: number;
 }
 
+/**
+ * A worker or a controller of tests/conformance/rik. One thread each is enough for their work: with more, a fifth of the machine's CPU goes
+ * into passing it on between them, which the scheduler lacks.
+ */
+export const startRikProgram = (
+  site: Site,
+  path: string,
+  args: readonly string[],
+  options?: ChildOptions,
+): Child => site.start(path, args, { ...options, env: { GOMAXPROCS: "1" } });
+
 /** A controller that makes one load after the other. Another one would first receive the statuses of all earlier instances. */
 export class LoadingController {
   readonly #child: Child;
@@ -25,7 +36,7 @@ export class LoadingController {
   /** `address`: where controllers dial. */
   constructor(site: Site, programs: string, address: string) {
     const args = ["-address", address, "-quiet"];
-    this.#child = site.start(join(programs, "controller"), args, { takesInput: true });
+    this.#child = startRikProgram(site, join(programs, "controller"), args, { takesInput: true });
   }
 
   async load(request: RikLoad): Promise<Loading> {
@@ -69,7 +80,7 @@ export async function loadRik(
     const scheduler = site.start(rikScheduler ?? "", ["-w", workers, "-c", controllers]);
     for (const address of [workers, controllers]) await isUp(address);
     const args = ["-address", workers, "-count", "1", "-quiet", "-one-stream"];
-    const worker = site.start(join(programs, "worker"), args);
+    const worker = startRikProgram(site, join(programs, "worker"), args);
     const controller = new LoadingController(site, programs, controllers);
     await controller.load({ id: "first", count: 1, callers: 1 }); // until the worker is ready
     values.push(read(await controller.load({ id: "many", ...request })));

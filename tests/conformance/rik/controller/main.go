@@ -77,18 +77,18 @@ func (c *controller) listen(stream grpc.ClientStream) {
 		if err != nil {
 			panic(err)
 		}
-		if worker, ok := fields.Texts[2]; ok {
-			inner, _ := wire.Read([]byte(worker))
+		if fields.Has(2) {
+			inner, _ := fields.Inner(2)
 			if !*quiet {
-				say(map[string]any{"event": "worker", "id": fields.Texts[3], "address": fields.Texts[4], "status": inner.Numbers[1], "metrics": inner.Texts[2]})
+				say(map[string]any{"event": "worker", "id": fields.Text(3), "address": fields.Text(4), "status": inner.Number(1), "metrics": inner.Text(2)})
 			}
 			continue
 		}
-		inner, _ := wire.Read([]byte(fields.Texts[1]))
+		inner, _ := fields.Inner(1)
 		if !*quiet {
-			say(map[string]any{"event": "instance", "id": inner.Texts[3], "status": inner.Numbers[1], "metrics": inner.Texts[2], "by": fields.Texts[3]})
+			say(map[string]any{"event": "instance", "id": inner.Text(3), "status": inner.Number(1), "metrics": inner.Text(2), "by": fields.Text(3)})
 		}
-		c.told(inner.Texts[3], inner.Numbers[1])
+		c.told(inner.Text(3), inner.Number(1))
 	}
 }
 

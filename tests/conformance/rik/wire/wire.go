@@ -105,34 +105,49 @@ func Scheduling(workload, definition, id string, action uint64) *Bytes {
 	return &b
 }
 
-// Fields are those of one message: texts and numbers by their numbers.
+// Fields are those of one message: texts and numbers by their numbers, which are small.
 type Fields struct {
-	Texts   map[protowire.Number]string
-	Numbers map[protowire.Number]uint64
+	texts   [8][]byte
+	numbers [8]uint64
 }
 
-// Read takes a message apart.
+// Text is a field's text, or the bytes of a message inside; empty: there is none.
+func (f *Fields) Text(field int) string { return string(f.texts[field]) }
+
+// Inner reads the message in a field.
+func (f *Fields) Inner(field int) (Fields, error) { return Read(f.texts[field]) }
+
+// Has tells whether there was such a text or message.
+func (f *Fields) Has(field int) bool { return f.texts[field] != nil }
+
+// Number is a field's number; 0: there is none.
+func (f *Fields) Number(field int) uint64 { return f.numbers[field] }
+
+// Read takes a message apart. Its texts are parts of `from`.
 func Read(from []byte) (Fields, error) {
-	fields := Fields{map[protowire.Number]string{}, map[protowire.Number]uint64{}}
+	var fields Fields
 	for len(from) > 0 {
 		field, kind, size := protowire.ConsumeTag(from)
 		if size < 0 {
 			return fields, protowire.ParseError(size)
 		}
 		from = from[size:]
+		if int(field) >= len(fields.texts) {
+			return fields, fmt.Errorf("field %d", field)
+		}
 		switch kind {
 		case protowire.VarintType:
 			value, size := protowire.ConsumeVarint(from)
 			if size < 0 {
 				return fields, protowire.ParseError(size)
 			}
-			fields.Numbers[field], from = value, from[size:]
+			fields.numbers[field], from = value, from[size:]
 		case protowire.BytesType:
 			value, size := protowire.ConsumeBytes(from)
 			if size < 0 {
 				return fields, protowire.ParseError(size)
 			}
-			fields.Texts[field], from = string(value), from[size:]
+			fields.texts[field], from = value, from[size:]
 		default:
 			return fields, fmt.Errorf("a field of kind %d", kind)
 		}

@@ -138,9 +138,9 @@ func (w *worker) obey(order wire.Bytes) error {
 	if err != nil {
 		return err
 	}
-	id, action := fields.Texts[1], fields.Numbers[3]
+	id, action := fields.Text(1), fields.Number(3)
 	if !*quiet {
-		say(map[string]any{"event": "order", "worker": w.name, "id": id, "action": action, "definition": fields.Texts[2]})
+		say(map[string]any{"event": "order", "worker": w.name, "id": id, "action": action, "definition": fields.Text(2)})
 	}
 	if *dies != "" && strings.HasPrefix(id, *dies) {
 		os.Exit(3)
@@ -148,7 +148,7 @@ func (w *worker) obey(order wire.Bytes) error {
 	answers := []uint64{wire.Creating, wire.Running}
 	if action == 1 {
 		answers = []uint64{wire.Terminated}
-	} else if (*fails != "" && strings.HasPrefix(id, *fails)) || (*bad != "" && strings.Contains(fields.Texts[2], *bad)) {
+	} else if (*fails != "" && strings.HasPrefix(id, *fails)) || (*bad != "" && strings.Contains(fields.Text(2), *bad)) {
 		answers = []uint64{wire.Creating, wire.Failed}
 	}
 	if (*silent == "create" && action == 0) || (*silent == "destroy" && action == 1) {
