@@ -162,9 +162,9 @@ async function doorsOf({
   readonly rik: Listening["rik"] | undefined;
 }) {
   const { ownCommand } = await import("./system/own-command.ts");
-  const command = ownCommand(process.env);
+  const command = ownCommand(process.env, process.cwd());
   return {
-    ...(command === undefined ? {} : { command }),
+    command,
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(nexus === undefined ? {} : { nexus }),

@@ -215,8 +215,8 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** The output of `up` and `server` once they listen. */
 export interface Listening {
-  /** The name of this command, where it is not `./busbar` of a checkout. */
-  readonly command?: string;
+  /** How the user calls this command. */
+  readonly command: string;
   readonly http: string;
   readonly grpc: string;
   /** The address for rainbow's clients. */

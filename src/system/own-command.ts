@@ -1,17 +1,25 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { packageRoot } from "../lib/files/package-root.ts";
 
 /**
- * How a user calls an installed package, for messages; undefined: it is a checkout, which has the command in its folder. Packages of the
- * project that npm runs are not on the search path of a shell.
+ * How a user in directory `cwd` calls this package, for messages. A checkout has the command in its folder. Packages of the project that npm
+ * runs are not on the search path of a shell.
  */
 export function ownCommand(
   env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
   root = packageRoot(import.meta.dirname),
-): string | undefined {
-  if (existsSync(join(root, "src"))) return undefined;
+): string {
+  if (existsSync(join(root, "src"))) return commandOfCheckout(root, cwd);
   const project = env["npm_config_local_prefix"];
   const isOfProject = project !== undefined && root === join(project, "node_modules", "busbar");
   return isOfProject ? "npx busbar" : "busbar";
+}
+
+function commandOfCheckout(root: string, cwd: string): string {
+  const path = join(root, "busbar");
+  const fromHere = relative(cwd, path);
+  if (!fromHere.startsWith("..")) return `./${fromHere}`;
+  return fromHere.length < path.length ? fromHere : path;
 }

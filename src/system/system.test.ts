@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { packageRoot } from "../lib/files/package-root.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createSystemClock } from "./clock.ts";
 import { readInput } from "./input.ts";
@@ -23,16 +24,23 @@ const hasty: Clock = {
   },
 };
 
-test("messages of an installed package name the command as its user called it", () => {
+test("messages name the command as its user calls it", () => {
   const project = { npm_config_local_prefix: "/home/ada/app" }; // npx sets it, also for what its programs start
   const local = "/home/ada/app/node_modules/busbar";
+  const root = packageRoot(import.meta.dirname);
   expect([
-    ownCommand(project),
-    ownCommand({}, local),
-    ownCommand(project, "/usr/lib/node_modules/busbar"),
-    ownCommand(project, local),
+    ownCommand(project, root),
+    ownCommand(project, join(root, "docs")),
+    ownCommand(project, dirname(root)),
+    ownCommand(project, "/a/far/away/directory/of/a/user/with/a/long/name"),
+    ownCommand({}, "/", local),
+    ownCommand(project, "/", "/usr/lib/node_modules/busbar"),
+    ownCommand(project, "/", local),
   ]).toEqual([
-    undefined, // a checkout has ./busbar
+    "./busbar",
+    "../busbar",
+    `./${basename(root)}/busbar`,
+    join(root, "busbar"),
     "busbar",
     "busbar",
     "npx busbar",

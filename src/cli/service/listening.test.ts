@@ -5,12 +5,13 @@ import { renderListening } from "./listening.ts";
 const page: TerminalPage = { width: undefined, colour: false, nowMs: 100_000_000 };
 
 test("a server on its usual port needs no flag in the printed commands", () => {
-  const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
+  const command = "./busbar";
+  const usual = { command, http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
   expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");
   const installed = renderListening({ ...usual, command: "busbar" }, page);
   expect(installed).toContain("Try:  busbar run -- echo hello");
   const other = renderListening({ ...usual, grpc: "127.0.0.1:9" }, page);
   expect(other).toContain("Try:  ./busbar --server 127.0.0.1:9 run -- echo hello");
-  const all = { http: "[::]:7070", grpc: "[::]:7071", data: "/d" }; // which is every machine itself
+  const all = { command, http: "[::]:7070", grpc: "[::]:7071", data: "/d" }; // which is every machine itself
   expect(renderListening(all, page)).toMatch(/--server HOST:7071 \(HOST: a name or address/);
 });

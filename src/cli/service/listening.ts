@@ -22,7 +22,7 @@ export function renderListening(
     node,
     rainbowSecretFile = "",
     isInsecure,
-    command = "./busbar",
+    command,
   }: Listening,
   page: TerminalPage,
 ): string {

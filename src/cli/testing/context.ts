@@ -24,7 +24,12 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
       written[name] += typeof data === "string" ? data : Buffer.from(data).toString();
     },
   });
-  const listening = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/data" };
+  const listening = {
+    command: "./busbar",
+    http: "127.0.0.1:7070",
+    grpc: "127.0.0.1:7071",
+    data: "/data",
+  };
   const context: Context = {
     env: {},
     cwd: "/home/ada",
