@@ -17,6 +17,7 @@ export type RikOperations = Pick<
   | "getService"
   | "listDoorRecords"
   | "listInstances"
+  | "listJobBriefs"
   | "listJobs"
   | "listServices"
   | "putDoorRecords"

@@ -3,7 +3,7 @@ import type { Texts } from "../../core/model/job/job.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { shareTemplate } from "../../core/model/job/workload/template-terms.ts";
 import { readWorkload, type WorkloadDefinition } from "../../core/model/job/workload/workload.ts";
-import type { JobStateName, TaskStateName } from "../../core/model/progress.ts";
+import { type JobStateName, TASK_STATES, type TaskStateName } from "../../core/model/progress.ts";
 import { ResourceStatus } from "../../gen/rik/v1/common_pb.ts";
 import { RecentMap } from "../../lib/collections/recent-map.ts";
 import { limits } from "../../limits.ts";
@@ -30,7 +30,8 @@ export const restOf = (name: string | undefined): string =>
 /** The name that was passed to `restOf`. */
 export const restName = (owner: string): string | undefined =>
   owner === REST ? undefined : owner.slice(REST.length + 1);
-export const isRest = (controller: string): boolean => controller.split(":")[0] === REST;
+export const isRest = (controller: string): boolean =>
+  controller === REST || controller.startsWith(`${REST}:`);
 /** The submitter of jobs that this door made for a controller, or for a REST user. */
 export function submitterOf(controller: string): string {
   const name = isRest(controller) ? restName(controller) : controller;
@@ -156,9 +157,7 @@ export function stateOfJob({
   tasks,
   reason = "",
 }: Pick<JobView, "tasks" | "reason">): RikInstanceState {
-  for (const name in tasks) {
-    if (tasks[name as TaskStateName] > 0) return { status: OF_TASK[name as TaskStateName], reason };
-  }
+  for (const name of TASK_STATES) if (tasks[name] > 0) return { status: OF_TASK[name], reason };
   return { status: ResourceStatus.PENDING, reason };
 }
 

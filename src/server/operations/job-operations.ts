@@ -1,5 +1,6 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
 import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
+import type { Task } from "../../core/model/job/task.ts";
 import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import { readJobOrder, TIME_RULE } from "../../core/state/jobs/job-order.ts";
@@ -25,10 +26,18 @@ import type { CallerOperations } from "./operations.ts";
 import type { QueueReasons } from "../views/queue-reasons.ts";
 import { showJob, showTask } from "../views/show.ts";
 import type { JobView, TaskView } from "../views/views.ts";
+import { type JobBrief, showBrief } from "../watch/job-brief.ts";
 
 type JobOperations = Pick<
   CallerOperations,
-  "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "assignShare" | "explainJob"
+  | "getJob"
+  | "listJobs"
+  | "listJobBriefs"
+  | "countJobs"
+  | "listTasks"
+  | "getTask"
+  | "assignShare"
+  | "explainJob"
 >;
 
 export function createJobOperations(context: OperationContext): JobOperations {
@@ -60,6 +69,14 @@ export function createJobOperations(context: OperationContext): JobOperations {
         ...(next === undefined ? {} : { nextPageToken: PAGES.jobs.tokenOf(next) }),
         revision,
       };
+    },
+
+    async listJobBriefs(_caller, filter, page) {
+      const below = PAGES.jobs.numberOf(page);
+      const list = new JobList<JobBrief>({ filter, size: pageSizeOf(page), below });
+      await loop.readSlices((state) => list.slice(state, briefOf));
+      const { found: jobs, next } = list;
+      return { jobs, ...(next === undefined ? {} : { nextPageToken: PAGES.jobs.tokenOf(next) }) };
     },
 
     countJobs: (_caller, group) =>
@@ -154,6 +171,12 @@ function withEntries(view: JobView, { job }: JobRecord): JobView {
   return entries === undefined ? view : { ...view, spec: { ...view.spec, entries } };
 }
 
+const onlyTaskOf = (record: JobRecord): Task | undefined =>
+  hasIndexes(record.job.spec) ? undefined : record.task(0);
+
+const briefOf = (record: JobRecord): JobBrief =>
+  showBrief(record.job, record.progress, onlyTaskOf(record));
+
 const clusterIn =
   (state: State) =>
   (node: string): string | undefined =>
@@ -161,7 +184,7 @@ const clusterIn =
 
 export function viewJob(state: State, record: JobRecord, queueReasons?: QueueReasons): JobView {
   const { job, progress, revision } = record;
-  const only = hasIndexes(job.spec) ? undefined : record.task(0);
+  const only = onlyTaskOf(record);
   const hasNotBegun = progress.state === "pending" || progress.state === "accepted";
   const pending = hasNotBegun ? pendingReason(state, record) : undefined;
   const waits = pending ?? queueReasons?.describe(record);

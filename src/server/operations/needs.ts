@@ -33,6 +33,7 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Permissi
   tryJobs: "jobs.submit",
   getJob: { permission: "jobs.read", about: job },
   listJobs: "jobs.read",
+  listJobBriefs: "jobs.read",
   countJobs: "jobs.read",
   listTasks: { permission: "jobs.read", about: job },
   listNewestTasks: "jobs.read",

@@ -3,11 +3,12 @@ import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { limits } from "../../limits.ts";
 import { isJobEnded } from "../../core/model/progress.ts";
-import { reasonOf, showJob, showTask } from "../views/show.ts";
+import { showJob, showTask } from "../views/show.ts";
 import type { JobView, TaskView } from "../views/views.ts";
 import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
 import { type KeptCommit, snapshotAt } from "./kept-commit.ts";
-import type { FollowedEvent, JobBrief } from "./watch-format.ts";
+import { type JobBrief, showBrief } from "./job-brief.ts";
+import type { FollowedEvent } from "./watch-format.ts";
 import { entriesOf, eventOf, jobAt, type WatchEntry, type WatchSource } from "./watch-entries.ts";
 
 /** A commit with its place in the history. */
@@ -151,21 +152,9 @@ class FollowedJob {
     return isJobEnded(this.#snapshot.progress);
   }
 
-  /** Showing the whole spec takes longer than all the rest. */
   get brief(): JobBrief {
     const { job, progress, only } = this.#snapshot;
-    const { name, labels, work } = job.spec;
-    const reason = reasonOf(job, only);
-    return {
-      id: String(job.id),
-      name,
-      labels,
-      workload: work.kind === "workload" ? work.text : undefined,
-      state: progress.state,
-      tasks: progress.counts,
-      ...(reason === undefined ? {} : { reason }),
-      ...(job.instance === undefined ? {} : { instance: job.instance }),
-    };
+    return showBrief(job, progress, only);
   }
 
   get job(): JobView {

@@ -1,6 +1,7 @@
 import type { JobId, Revision } from "../../core/model/ids.ts";
 import type { AppError } from "../../lib/errors.ts";
-import type { JobView, WatchEventView } from "../views/views.ts";
+import type { WatchEventView } from "../views/views.ts";
+import type { JobBrief } from "./job-brief.ts";
 
 /**
  * The form of events on one wire. The hub renders an event once for all watches of the same format, so a door has one format for all of its
@@ -64,13 +65,6 @@ export interface EventFollower {
   /** Resolves when the follower has received everything published until now. */
   caughtUp(): Promise<void>;
   close(): void;
-}
-
-/** What follows from a job's row and status alone. */
-export interface JobBrief extends Pick<JobView, "id" | "state" | "tasks" | "reason" | "instance"> {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly workload?: string | undefined;
 }
 
 /** The event as watches receive it. Jobs and tasks are rendered on access: most followers need only ids. */

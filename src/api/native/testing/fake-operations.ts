@@ -112,6 +112,7 @@ function basics(by: () => string): Operations {
       nextPageToken: "more",
       revision,
     }),
+    listJobBriefs: async () => ({ jobs: [] }),
     countJobs: async () => ({ jobs: someStats().jobs, tasks: someStats().tasks, revision }),
     listTasks: async (jobId) => ({
       tasks: [aTask({ id: find(jobs, "job", jobId).id, jobId })],

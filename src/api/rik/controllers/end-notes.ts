@@ -39,7 +39,7 @@ export class EndNotes {
   }
 
   has(jobId: string): boolean {
-    return this.#noted.has(jobId);
+    return this.#noted.size > 0 && this.#noted.has(jobId);
   }
 
   /** The record of a note, to be stored before the end is sent. */

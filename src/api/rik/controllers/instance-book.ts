@@ -3,8 +3,8 @@ import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { RecentMap } from "../../../lib/collections/recent-map.ts";
 import { limits } from "../../../limits.ts";
-import type { JobView } from "../../../server/views/views.ts";
-import type { FollowedEvent, JobBrief } from "../../../server/watch/watch-format.ts";
+import type { JobBrief } from "../../../server/watch/job-brief.ts";
+import type { FollowedEvent } from "../../../server/watch/watch-format.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
@@ -236,24 +236,25 @@ export class InstanceBook {
     let pageToken: string | undefined;
     do {
       const pageSize = limits.pageSizeMax;
-      const page = await this.#operations.listJobs({ labels: DOOR_LABEL }, { pageSize, pageToken });
+      const filter = { labels: DOOR_LABEL };
+      const page = await this.#operations.listJobBriefs(filter, { pageSize, pageToken });
       for (const job of page.jobs) this.#found(job);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
   }
 
-  #found(job: JobView): void {
-    const { id: jobId, spec, instance: slot, submittedBy } = job;
-    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = spec.labels ?? {};
+  #found(job: JobBrief): void {
+    const { id: jobId, name: id, labels, workload, instance: slot, submittedBy } = job;
+    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = labels;
     if (controller === undefined || workloadId === undefined) return;
     if (this.notes.has(jobId)) {
-      const isLatest = !isRest(controller) && !this.has(controller, spec.name);
-      if (isLatest) this.notes.found(controller, spec.name, { workloadId, jobId });
+      const isLatest = !isRest(controller) && !this.has(controller, id);
+      if (isLatest) this.notes.found(controller, id, { workloadId, jobId });
       return;
     }
     if (slot !== undefined) {
       const known = this.#byJob.get(Number(jobId));
-      if (known !== undefined) known.definition = this.#shared(spec.workload);
+      if (known !== undefined) known.definition = this.#shared(workload);
       return;
     }
     // Another door has copied the labels, as `busbar rerun` does: an id that its controller does not know would end it.
@@ -262,9 +263,9 @@ export class InstanceBook {
     const isOver = hasEnded(job);
     if (state.status === ResourceStatus.TERMINATED && isRest(controller)) return;
     // Pages have the newest first: an older job of that name was replaced.
-    if (this.has(controller, spec.name)) return;
-    const definition = this.#shared(spec.workload);
-    const names = { controller, id: spec.name, workloadId, jobId };
+    if (this.has(controller, id)) return;
+    const definition = this.#shared(workload);
+    const names = { controller, id, workloadId, jobId };
     this.#put(newInstance({ ...names, definition, state, isOver }));
   }
 

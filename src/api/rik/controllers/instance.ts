@@ -28,17 +28,30 @@ export interface RikInstance {
 
 const PENDING: RikInstanceState = { status: ResourceStatus.PENDING, reason: "" };
 
-export const newInstance = (
-  known: Pick<RikInstance, "controller" | "id" | "workloadId"> & Partial<RikInstance>,
-): RikInstance => ({
-  service: undefined,
-  definition: undefined,
-  jobId: undefined,
-  submitting: undefined,
-  state: PENDING,
-  isOver: false,
-  isGoing: false,
-  home: undefined,
-  isTold: false,
-  ...known,
+export const newInstance = ({
+  controller,
+  id,
+  workloadId,
+  service,
+  definition,
+  jobId,
+  submitting,
+  state = PENDING,
+  isOver = false,
+  isGoing = false,
+  home,
+  isTold = false,
+}: Pick<RikInstance, "controller" | "id" | "workloadId"> & Partial<RikInstance>): RikInstance => ({
+  controller,
+  id,
+  workloadId,
+  service,
+  definition,
+  jobId,
+  submitting,
+  state,
+  isOver,
+  isGoing,
+  home,
+  isTold,
 });

@@ -5,8 +5,16 @@ import type { Note } from "../../../core/model/note.ts";
 import type { NotePut } from "../../../core/state/command.ts";
 import type { ChosenJobView } from "../../views/satisfy-view.ts";
 import type { NewestTaskView } from "../../views/views.ts";
+import type { JobBrief } from "../../watch/job-brief.ts";
 import type { EventFollower, FollowedEvent } from "../../watch/watch-format.ts";
-import type { ChosenJobInput, NewestTasksQuery, OutputQuery, TaskPlace } from "../operations.ts";
+import type {
+  ChosenJobInput,
+  JobFilter,
+  NewestTasksQuery,
+  OutputQuery,
+  Page,
+  TaskPlace,
+} from "../operations.ts";
 
 /** Operations that doors call to serve their clients, and that no client calls directly. */
 export interface DoorOperations {
@@ -20,6 +28,11 @@ export interface DoorOperations {
     /** How many of all tasks have not ended. */
     readonly openTotal: number;
   }>;
+  /** The jobs of `listJobs`, newest first, without most of their specs and without reasons that only the queue knows. */
+  listJobBriefs(
+    filter: JobFilter,
+    page: Page,
+  ): Promise<{ readonly jobs: readonly JobBrief[]; readonly nextPageToken?: string }>;
   /**
    * Calls the listener for every event of every kind when it is durable, before any watch receives it. Doors keep
    * their own indexes with it. The call runs on the deciding thread, and must be short.
