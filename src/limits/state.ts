@@ -13,6 +13,7 @@ export const stateLimits = {
   foldsPerSliceMax: 5_000,
   endedFoldsPerSliceMax: 1_000,
   knownTermsMax: 1_000, // different terms that the loader recognises by the beginning of a row
+  readBackCharsMax: 32 * MIB, // of rows of jobs that are not folded before all rows are read back
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
   unfoldedEndedJobsMax: 20_000, // ended and stored; beyond this the oldest are folded at once
   foldedTaskRowsMax: 128, // of an ended job; arrays with more keep columns

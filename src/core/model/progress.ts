@@ -75,10 +75,15 @@ const NONE: TaskCounts = Object.freeze({ pending: 0, ...noKinds(), expired: 0, s
 
 export const noCounts = (): Record<TaskStateName, number> => ({ ...NONE });
 
+/** Of jobs with one task: they share the counts of its states. */
+const ONE = Object.fromEntries(
+  TASK_STATES.map((name) => [name, Object.freeze({ ...NONE, [name]: 1 })]),
+) as Readonly<Record<TaskStateName, TaskCounts>>;
+
 // A million queued jobs of one task share one object.
 const ONE_PENDING: Progress = Object.freeze({
   state: "pending",
-  counts: Object.freeze({ ...NONE, pending: 1 }),
+  counts: ONE.pending,
   startedAtMs: undefined,
   lastEndAtMs: undefined,
   usage: undefined,
@@ -138,12 +143,8 @@ export function afterTask(
   before: Task | undefined,
   after: Task,
 ): Progress {
-  const counts = { ...progress.counts };
   const energy = progress.energy && energyAfter(progress.energy, before, after);
-  if (energy === undefined || before !== undefined) counts[taskStateName(job, before?.state)]--;
-  counts[taskStateName(job, after.state)]++;
-  if (energy !== undefined)
-    counts[taskStateName(job, undefined)] += restMoved(job, progress.energy, energy);
+  const counts = countsAfter(progress, energy, job, { before, after });
   // The first attempt is always kept, so that this is the same when rows are read back.
   const first = after.past.find((one) => one.startedAtMs !== undefined)?.startedAtMs;
   const own = "startedAtMs" in after.state ? after.state.startedAtMs : undefined;
@@ -159,6 +160,22 @@ export function afterTask(
   const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
   const next = { state, counts, startedAtMs, lastEndAtMs, usage, tasksWithProgress, done };
   return energy === undefined ? next : { ...next, energy };
+}
+
+function countsAfter(
+  progress: Progress,
+  energy: EnergyProgress | undefined,
+  job: Job,
+  { before, after }: { readonly before: Task | undefined; readonly after: Task },
+): TaskCounts {
+  const name = taskStateName(job, after.state);
+  if (energy === undefined && job.spec.array === undefined) return ONE[name];
+  const counts = { ...progress.counts };
+  if (energy === undefined || before !== undefined) counts[taskStateName(job, before?.state)]--;
+  counts[name]++;
+  if (energy !== undefined)
+    counts[taskStateName(job, undefined)] += restMoved(job, progress.energy, energy);
+  return counts;
 }
 
 /** The usage of the attempt that ended between two rows of a task; for its first row, of all attempts. */

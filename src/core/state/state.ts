@@ -184,10 +184,12 @@ export class State {
   /** While rows are read back in the order of their keys, a job may seem ended before it is. */
   startLoading(): void {
     this.#isLoading = true;
+    this.jobs.startLoading();
   }
 
   finishLoading(): void {
     this.#isLoading = false;
+    this.jobs.finishLoading();
     beginLoaded(this);
   }
 

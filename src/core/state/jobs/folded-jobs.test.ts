@@ -16,6 +16,7 @@ describe("folded jobs", () => {
           arbitrary: fc.record({ skip: fc.nat(3), text: fc.string({ unit: "binary" }) }),
         },
         fc.record({ remove: fc.nat(30) }),
+        fc.record({ isLoading: fc.boolean() }),
         fc.record({ again: fc.nat(30), ended: fc.string({ unit: "binary" }) }),
       ),
       { maxLength: 60 },
@@ -31,6 +32,9 @@ describe("folded jobs", () => {
             last += 1 + step.skip;
             folded.add(jobId(last), { text: step.text, lane: aLane, revision: revision(last * 2) });
             wanted.set(last, step.text);
+          } else if ("isLoading" in step) {
+            if (step.isLoading) folded.startLoading();
+            else folded.finishLoading();
           } else if ("again" in step) {
             if (wanted.has(step.again) || step.again > last) continue;
             const fold = {

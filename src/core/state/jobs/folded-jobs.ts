@@ -1,11 +1,12 @@
 import { invariant } from "../../../lib/invariant.ts";
+import { limits } from "../../../limits.ts";
 import { type GroupId, type JobId, NO_REVISION, type Revision } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
 import type { JobStateName } from "../../model/progress.ts";
 import { RevisionColumn } from "./columns/revision-column.ts";
 import { TaskColumns } from "./columns/task-columns.ts";
-import { PagePool, TextBlock } from "./text-block.ts";
+import { PagePool, TextBlock } from "./texts/text-block.ts";
 
 export const IDS_PER_BLOCK = 4_096;
 
@@ -52,6 +53,12 @@ export class FoldedJobs {
   readonly #pages = new PagePool();
   #newest: Block | undefined = undefined;
   #size = 0;
+  /**
+   * Texts that were read back and are not in pages yet; undefined: no rows are being read back. Running jobs are opened before all rows are
+   * read: their texts need no page.
+   */
+  #readBack: Map<JobId, string> | undefined = undefined;
+  #readBackChars = 0;
 
   constructor(idsPerBlock = IDS_PER_BLOCK) {
     this.#idsPerBlock = idsPerBlock;
@@ -61,11 +68,37 @@ export class FoldedJobs {
     return this.#size;
   }
 
+  /** Rows are read back from now on. */
+  startLoading(): void {
+    this.#readBack ??= new Map();
+  }
+
+  finishLoading(): void {
+    for (const [id, text] of this.#readBack ?? []) {
+      const block = this.#blockFor(id);
+      block.texts.put(id - block.first, text);
+    }
+    this.#readBack = undefined;
+    this.#readBackChars = 0;
+  }
+
   /** Adds a queued job. */
-  add(id: JobId, fold: WaitingFold): void {
+  add(id: JobId, { text, lane, revision }: WaitingFold): void {
     const block = this.#blockFor(id);
-    block.add(id - block.first, fold);
+    const at = id - block.first;
+    block.add(at, lane, revision);
     this.#size++;
+    if (this.#readBack === undefined || this.#readBackChars >= limits.readBackCharsMax) {
+      block.texts.put(at, text);
+      return;
+    }
+    this.#readBack.set(id, text);
+    this.#readBackChars += text.length;
+  }
+
+  /** Whether the text of the job is as it was read back: a slice of a longer one, which it would retain. */
+  isReadBack(id: JobId): boolean {
+    return this.#readBack?.has(id) === true;
   }
 
   addEnded(id: JobId, fold: EndedFold): void {
@@ -98,7 +131,7 @@ export class FoldedJobs {
 
   textOf(id: JobId): string {
     const block = this.#blockOf(id);
-    const text = block?.texts.get(id - block.first);
+    const text = this.#readBack?.get(id) ?? block?.texts.get(id - block.first);
     invariant(text !== undefined, `job ${id} is folded`);
     return text;
   }
@@ -138,6 +171,7 @@ export class FoldedJobs {
   delete(id: JobId): void {
     const block = this.#blockOf(id);
     if (block?.remove(id - block.first) !== true) return;
+    this.#readBack?.delete(id);
     this.#size--;
     if (block.left === 0 && block !== this.#newest) this.#blocks.delete(block.first);
   }
@@ -190,8 +224,7 @@ class Block {
     this.revisions = new RevisionColumn(size);
   }
 
-  add(at: number, { text, lane, revision }: WaitingFold): void {
-    this.texts.put(at, text);
+  add(at: number, lane: Lane, revision: Revision): void {
     this.revisions.put(at, revision);
     this.#mark(at, lane);
   }

@@ -115,7 +115,8 @@ export function searchedTexts(text: string): {
 
 function stringAt(text: string, at: number): string {
   let end = text.indexOf('"', at + 1);
-  if (text.lastIndexOf("\\", end) < at) return text.slice(at + 1, end);
+  const plain = text.slice(at + 1, end);
+  if (!plain.includes("\\")) return plain;
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return JSON.parse(text.slice(at, end + 1)) as string;
 }

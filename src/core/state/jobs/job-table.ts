@@ -1,14 +1,14 @@
 import { limits } from "../../../limits.ts";
 import { type JobId, type Revision, revision as toRevision } from "../../model/ids.ts";
-import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
 import { hasIndexes } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
 import type { QueuedJobTable } from "../../scheduler/queue/queued-jobs.ts";
-import { decodeJob, encodeJob, isEscaped } from "./job-codec.ts";
+import { encodeJob, isEscaped } from "./job-codec.ts";
 import { decodeTask, encodeTask } from "./task-codec.ts";
 import { type EndedFold, type EndedMark, FoldedJobs, type KeptTask } from "./folded-jobs.ts";
 import { JobRecord } from "./job-record.ts";
+import { JobReader } from "./texts/job-reader.ts";
 import {
   afterClosing,
   afterTask,
@@ -34,9 +34,18 @@ type EndedInPlace = Pick<EndedFold, "group" | "state" | "revision">;
 export class JobTable implements QueuedJobTable {
   readonly #open = new Map<JobId, JobRecord>();
   readonly #folded = new FoldedJobs();
-  #like = DEFAULT_TERMS; // jobs that are read one after the other mostly have the same terms
+  readonly #reader = new JobReader();
   /** How often a folded job was decoded: for tests. */
   unfoldings = 0;
+
+  /** Rows are read back from now on. */
+  startLoading(): void {
+    this.#folded.startLoading();
+  }
+
+  finishLoading(): void {
+    this.#folded.finishLoading();
+  }
 
   get size(): number {
     return this.#open.size + this.#folded.size;
@@ -207,13 +216,14 @@ export class JobTable implements QueuedJobTable {
   #unfolded(id: JobId): JobRecord | undefined {
     if (!this.#folded.has(id)) return undefined;
     this.unfoldings++;
-    const [text = "", rowRevision, ...rows] = this.#folded.textOf(id).split(NEXT_ROW);
-    const record = new JobRecord(decodeJob(text, this.#like), this.#folded.revisionOf(id));
+    const lane = this.#folded.laneOf(id);
+    const whole = this.#folded.textOf(id);
+    const [text = "", rowRevision, ...rows] = lane === undefined ? whole.split(NEXT_ROW) : [whole];
+    const record = new JobRecord(this.#reader.read(text), this.#folded.revisionOf(id));
     if (rowRevision !== undefined) record.rowRevision = toRevision(Number(rowRevision));
-    record.rowText = text;
-    this.#like = record.job.spec.terms;
-    record.lane = this.#folded.laneOf(id);
-    if (record.lane !== undefined) return record;
+    if (!this.#folded.isReadBack(id)) record.rowText = text;
+    record.lane = lane;
+    if (lane !== undefined) return record;
     record.progress = afterClosing(record.progress, record.job);
     const only = this.#folded.taskOf(id);
     if (only !== undefined) putTask(record, only);

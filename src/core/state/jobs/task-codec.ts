@@ -60,14 +60,29 @@ function decodePast({ usage: stored, ...past }: StoredPast): PastAttempt {
 
 export const decodeTask = (text: string): Task => readTask(JSON.parse(text) as StoredTask);
 
+const FIELDS_MIN = 4;
+
 function readTask(stored: StoredTask): Task {
+  const { jobId, index, attempt, state } = stored;
+  // Most tasks that have not ended have no other fields.
+  if (Object.keys(stored).length === FIELDS_MIN) {
+    return {
+      jobId,
+      index,
+      attempt,
+      state: decodeState(state),
+      failures: 0,
+      losses: 0,
+      past: NO_PAST,
+    };
+  }
   const usage = stored.usage && decodeUsage(stored.usage);
   const earlierUsage = stored.earlierUsage && decodeUsage(stored.earlierUsage);
   return {
-    jobId: stored.jobId,
-    index: stored.index,
-    attempt: stored.attempt,
-    state: decodeState(stored.state),
+    jobId,
+    index,
+    attempt,
+    state: decodeState(state),
     failures: stored.failures ?? 0,
     losses: stored.losses ?? 0,
     past: stored.past === undefined ? NO_PAST : stored.past.map(decodePast),
