@@ -107,7 +107,6 @@ async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<v
 }
 
 async function startServer(flags: ServerFlags, signal: AbortSignal) {
-  const { runServer } = await import("./run-server.ts");
   const { data, http, grpc, hostName: hostNames, logLevel } = flags;
   const policies = await checkPolicies(flags);
   const adapters = await openAdapters("server", logLevel);
@@ -143,7 +142,19 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
       "every client that can reach this server can run any command on its nodes: there are no users and no encryption",
     );
   }
-  return runServer({ data: resolve(data), http, grpc, hostNames, ...parts }, signal);
+  // After all flags were checked, and before the rest is loaded: the thread of the store starts and opens the data meanwhile.
+  const { opening } = await openStore(data, adapters.logger);
+  const { runServer } = await import("./run-server.ts");
+  return runServer({ data: resolve(data), opening, http, grpc, hostNames, ...parts }, signal);
+}
+
+async function openStore(data: string, logger: Logger) {
+  const { setPoolThreads } = await import("./system/pool-threads.ts");
+  const { createSqliteStore } = await import("./store/sqlite/sqlite-store.ts");
+  setPoolThreads();
+  const opening = createSqliteStore({ directory: resolve(data), logger });
+  opening.catch(() => undefined); // runServer waits for it, and gets the error
+  return { opening };
 }
 
 async function doorsOf({

@@ -31,6 +31,7 @@ import type { AppError } from "./lib/errors.ts";
 import { limits } from "./limits.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
+import type { Store } from "./ports/store.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
 import {
@@ -38,15 +39,15 @@ import {
   type RainbowSecretSources,
 } from "./server/credentials/rainbow-secrets.ts";
 import { startupStep } from "./server/loop/startup-step.ts";
-import { setPoolThreads } from "./system/pool-threads.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createThreadReader } from "./server/readers/thread-reader.ts";
-import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
 import { createSecretHasher } from "./system/secret-hasher.ts";
 
 export interface ServerOptions {
   readonly data: string;
+  /** The store in `data`; the server closes it. */
+  readonly opening: Promise<Store>;
   readonly http: string;
   readonly grpc: string;
   /** Names that REST may be called by, beside the usual ones. */
@@ -112,7 +113,6 @@ export async function runServer(
   options: ServerOptions,
   signal: AbortSignal,
 ): Promise<RunningServer> {
-  setPoolThreads();
   const { logger } = options;
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // callers that wait for `closed` get the error
@@ -149,15 +149,14 @@ export async function runServer(
 }
 
 async function openPlane(
-  { data, clock, logger, policies, settings, linkTimes, nexus }: ServerOptions,
+  { data, opening, clock, logger, policies, settings, linkTimes, nexus }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
-  const opening = {
+  const step = {
     what: `the database in ${data} to open`,
     advice: "check that its disk responds, and that no other process holds it",
   };
-  const creating = createSqliteStore({ directory: data, logger });
-  const store = await startupStep(opening, creating, { clock, logger });
+  const store = await startupStep(step, opening, { clock, logger });
   try {
     return await openControlPlane({
       store,

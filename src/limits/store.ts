@@ -7,7 +7,7 @@ export const storeLimits = {
   storeGroupRowsMax: 50_000, // of waiting batches, committed together
   storePartCharsMax: 8 * MIB, // of one string between threads; V8 allows 512 MiB
   storeChunkRowsMax: 1_000, // read at once when loading
-  storeChunksInFlightMax: 4,
+  storeReadAheadChars: 16 * MIB, // of rows that the reader has not taken; the store checks its pages while the reader applies them
   storeCacheBytes: 16 * MIB, // keys are written in order: the pages in use are few
   storeWalIdleBytes: 4 * MIB, // moved into the database after a pause without commits
   storeWalBytesMax: 64 * MIB, // moved into the database even while commits wait

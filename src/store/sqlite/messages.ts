@@ -30,9 +30,13 @@ export interface PackedRows {
   readonly revisions: Float64Array;
 }
 
+/** The size of rows on their way to the reader. */
+export const charsOf = ({ keys, text }: PackedRows): number =>
+  text.length + keys.length * (keys[0]?.length ?? 0);
+
 export type ToThread =
   | { readonly kind: "load" }
-  | { readonly kind: "more" } // the reader took one chunk: the thread may send one more
+  | { readonly kind: "more"; readonly chars: number } // the reader took rows of this size: the thread may send as many
   | { readonly kind: "stop-load" }
   | { readonly kind: "apply"; readonly journaled: readonly PackedBatch[] } // rows that are durable in the journal
   | ({ readonly kind: "commit"; readonly batches: readonly PackedBatch[] } & Lent)

@@ -1,22 +1,26 @@
 import type { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 import type { StoredRow } from "../../ports/store.ts";
+import { charsOf, type PackedRows, unpackRows } from "./messages.ts";
 
-type Chunk = readonly StoredRow[];
+/** A message wakes the thread: one for many chunks. */
+const TAKEN_CHARS_MIN = limits.storeReadAheadChars / 4;
 
-/** Chunks on their way from the thread to the reader. `onTaken` allows the thread to send one more. */
+/** Chunks on their way from the thread to the reader. `onTaken` allows the thread to send as much again. */
 export class RowStream {
-  readonly #onTaken: () => void;
-  readonly #chunks: Chunk[] = []; // bounded: the thread waits for `onTaken`
+  readonly #onTaken: (chars: number) => void;
+  readonly #chunks: PackedRows[] = []; // bounded: the thread waits for `onTaken`
+  #takenChars = 0;
   #state: { readonly kind: "open" | "ended" } | { readonly kind: "failed"; error: AppError } = {
     kind: "open",
   };
   #wake = Promise.withResolvers<void>();
 
-  constructor(onTaken: () => void) {
+  constructor(onTaken: (chars: number) => void) {
     this.#onTaken = onTaken;
   }
 
-  push(chunk: Chunk): void {
+  push(chunk: PackedRows): void {
     this.#chunks.push(chunk);
     this.#wake.resolve();
   }
@@ -31,12 +35,12 @@ export class RowStream {
     this.#wake.resolve();
   }
 
-  async *chunks(): AsyncGenerator<Chunk> {
+  async *chunks(): AsyncGenerator<readonly StoredRow[]> {
     for (;;) {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) {
-        this.#onTaken();
-        yield chunk;
+        this.#took(charsOf(chunk));
+        yield unpackRows(chunk);
       } else if (this.#state.kind === "failed") {
         throw this.#state.error;
       } else if (this.#state.kind === "ended") {
@@ -46,5 +50,12 @@ export class RowStream {
         this.#wake = Promise.withResolvers();
       }
     }
+  }
+
+  #took(chars: number): void {
+    this.#takenChars += chars;
+    if (this.#takenChars < TAKEN_CHARS_MIN) return;
+    this.#onTaken(this.#takenChars);
+    this.#takenChars = 0;
   }
 }

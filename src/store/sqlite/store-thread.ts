@@ -6,6 +6,7 @@ import { limits } from "../../limits.ts";
 import type { Database } from "./database.ts";
 import { readError, toFailure, writeError } from "./failures.ts";
 import {
+  charsOf,
   type FromThread,
   type Lent,
   type PackedBatch,
@@ -26,7 +27,7 @@ export class StoreThread {
   #isBroken = false;
   #copied: Promise<void> = Promise.resolve();
   #rows: Generator<PackedRows> | undefined;
-  #chunksAllowed = 0;
+  #charsAllowed = 0;
 
   constructor(port: MessagePort, database: Database) {
     this.#port = port;
@@ -59,10 +60,10 @@ export class StoreThread {
     switch (message.kind) {
       case "load":
         this.#rows = this.#database.readRows();
-        this.#chunksAllowed = limits.storeChunksInFlightMax;
+        this.#charsAllowed = limits.storeReadAheadChars;
         return this.#sendChunks();
       case "more":
-        this.#chunksAllowed += 1;
+        this.#charsAllowed += message.chars;
         return this.#sendChunks();
       case "stop-load":
         this.#rows = undefined;
@@ -143,13 +144,13 @@ export class StoreThread {
 
   #sendChunks(): void {
     this.#attempt(readError, () => {
-      while (this.#rows !== undefined && this.#chunksAllowed > 0) {
+      while (this.#rows !== undefined && this.#charsAllowed > 0) {
         const next = this.#rows.next();
         if (next.done === true) {
           this.#rows = undefined;
           this.#send({ kind: "loaded" });
         } else {
-          this.#chunksAllowed -= 1;
+          this.#charsAllowed -= charsOf(next.value);
           this.#send({ kind: "rows", rows: next.value });
         }
       }

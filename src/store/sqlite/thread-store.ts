@@ -10,7 +10,7 @@ import { StoreGate } from "../store-gate.ts";
 import { backupFile } from "./data-directory.ts";
 import { CommitLine } from "./commit-line.ts";
 import { fromFailure, writeError } from "./failures.ts";
-import { packBatch, unpackRows, type FromThread, type ToThread } from "./messages.ts";
+import { packBatch, type FromThread, type ToThread } from "./messages.ts";
 import { JournalAppender } from "./record/journal-appender.ts";
 import type { JournalTail } from "./record/journal-tail.ts";
 import { recordFile } from "./record/record-file.ts";
@@ -77,7 +77,7 @@ class ThreadStore implements Store {
 
   load(): AsyncIterable<readonly StoredRow[]> {
     this.#gate.beginLoad();
-    const stream = new RowStream(() => this.#send({ kind: "more" }));
+    const stream = new RowStream((chars) => this.#send({ kind: "more", chars }));
     this.#stream = stream;
     this.#send({ kind: "load" });
     return this.#read(stream);
@@ -141,7 +141,7 @@ class ThreadStore implements Store {
         this.#gate.fail(fromFailure(message.failure)); // called when the thread has ended
         return;
       case "rows":
-        return this.#stream?.push(unpackRows(message.rows));
+        return this.#stream?.push(message.rows);
       case "loaded":
         return this.#stream?.end();
       case "committed":

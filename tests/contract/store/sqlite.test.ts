@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
-import type { PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
+import type { Database } from "../../../src/store/sqlite/database.ts";
+import type { FromThread, PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
 import { recordFile } from "../../../src/store/sqlite/record/record-file.ts";
 import { StoreThread } from "../../../src/store/sqlite/store-thread.ts";
 import { openThreadStore } from "../../../src/store/sqlite/thread-store.ts";
@@ -16,6 +17,30 @@ import { del, loadAll, put } from "./store-data.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
 
 const TAIL = { pass: 1, end: 0, revision: 0, lastId: 0 };
+const done = (): void => undefined;
+
+/** Without rows, and without an effect of any call. */
+const idleDatabase: Database = {
+  file: "",
+  warning: undefined,
+  revision: () => 0,
+  lastId: () => 0,
+  pendingRows: () => 0,
+  log: () => ({ bytes: 0, longestBytes: 0 }),
+  readRows: function* () {},
+  commit: done,
+  apply: done,
+  rest: done,
+  settle: done,
+  backup: () => Promise.resolve(),
+  lend: () => TAIL,
+  takeBack: done,
+  journaled: done,
+  isSettled: () => false,
+  checkpoint: done,
+  shrink: done,
+  close: done,
+};
 
 describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
 
@@ -197,69 +222,51 @@ describe("sqlite store: its thread", () => {
     }));
 
   test("a reader that does not read stops the thread from reading on", async () => {
+    const text = "x".repeat(limits.storeReadAheadChars / 4);
     let chunks = 0;
     let isClosed = false;
     function* readRows(): Generator<PackedRows> {
       while (chunks < 100) {
         chunks += 1;
-        yield { keys: [], text: "", lengths: new Int32Array(), revisions: new Float64Array() };
+        yield { keys: [], text, lengths: new Int32Array(), revisions: new Float64Array() };
       }
     }
     const { port1, port2 } = new MessageChannel();
-    const done = (): void => undefined;
-    const backup = (): Promise<void> => Promise.resolve();
-    const writes = { commit: done, apply: done, rest: done, settle: done, backup };
-    const journal = { lend: () => TAIL, takeBack: done, journaled: done, isSettled: () => false };
-    const numbers = {
-      revision: () => 0,
-      lastId: () => 0,
-      pendingRows: () => 0,
-      log: () => ({ bytes: 0, longestBytes: 0 }),
-    };
-    const rest = {
-      file: "",
-      warning: undefined,
-      ...numbers,
-      ...writes,
-      ...journal,
-      checkpoint: done,
-      shrink: done,
-    };
     const close = (): void => void (isClosed = true);
-    new StoreThread(port1, { ...rest, readRows, close }).start();
+    new StoreThread(port1, { ...idleDatabase, readRows, close }).start();
     port2.postMessage({ kind: "load" } satisfies ToThread, []);
-    await expect.poll(() => chunks).toBe(limits.storeChunksInFlightMax);
-    port2.postMessage({ kind: "more" } satisfies ToThread, []);
-    await expect.poll(() => chunks).toBe(limits.storeChunksInFlightMax + 1);
+    await expect.poll(() => chunks).toBe(4);
+    port2.postMessage({ kind: "more", chars: text.length } satisfies ToThread, []);
+    await expect.poll(() => chunks).toBe(5);
     port2.postMessage({ kind: "close" } satisfies ToThread, []);
     await expect.poll(() => isClosed).toBe(true);
+    port2.close();
+  });
+
+  test("the thread has read and checked all rows before the reader takes the first, if they are few", async () => {
+    const happened: string[] = [];
+    function* readRows(): Generator<PackedRows> {
+      const text = "x".repeat(limits.storeReadAheadChars / 10);
+      for (let chunk = 0; chunk < 9; chunk++)
+        yield { keys: ["k"], text, lengths: new Int32Array(1), revisions: new Float64Array(1) };
+      happened.push("checked");
+    }
+    const { port1, port2 } = new MessageChannel();
+    const thread = new StoreThread(port1, { ...idleDatabase, readRows });
+    port2.on("message", ({ kind }: FromThread) => happened.push(kind));
+    thread.start();
+    port2.postMessage({ kind: "load" } satisfies ToThread, []); // and never "more"
+    await expect.poll(() => happened.at(-1)).toBe("loaded");
+    expect(happened).toContain("checked");
+    expect(happened.filter((what) => what === "rows")).toHaveLength(9);
+    port2.postMessage({ kind: "close" } satisfies ToThread, []);
     port2.close();
   });
 
   test("returns memory once after a while without messages", async () => {
     let shrinks = 0;
     const { port1, port2 } = new MessageChannel();
-    const done = (): void => undefined;
-    const backup = (): Promise<void> => Promise.resolve();
-    const writes = { commit: done, apply: done, rest: done, settle: done, backup };
-    const journal = { lend: () => TAIL, takeBack: done, journaled: done, isSettled: () => false };
-    const numbers = {
-      revision: () => 0,
-      lastId: () => 0,
-      pendingRows: () => 0,
-      log: () => ({ bytes: 0, longestBytes: 0 }),
-    };
-    new StoreThread(port1, {
-      file: "",
-      warning: undefined,
-      ...numbers,
-      readRows: function* () {},
-      ...writes,
-      ...journal,
-      checkpoint: done,
-      shrink: () => void shrinks++,
-      close: done,
-    }).start();
+    new StoreThread(port1, { ...idleDatabase, shrink: () => void shrinks++ }).start();
     await expect.poll(() => shrinks, { timeout: 5 * limits.storeRestMs }).toBe(1);
     port2.postMessage({ kind: "close" } satisfies ToThread, []);
     port2.close();
