@@ -99,6 +99,22 @@ test("jobs are cancelled by state, label and group", async () => {
   expect((await site.run("cancel", "--group", "c")).stdout).toBe("no job matches\n");
 }, 60_000);
 
+test("#SBATCH --output sends both streams of a script to one file, also of busbar run, which says so", async () => {
+  const script = site.path("both.sh");
+  const file = site.path("both-%x-%j.out");
+  writeFileSync(
+    script,
+    `#!/bin/sh\n#SBATCH -J both --time=UNLIMITED --output=${file}\necho out\necho err >&2\n`,
+  );
+  const ran = await site.run("run", "--script", script);
+  expect(ran).toMatchObject({ code: 0, stdout: "" });
+  expect(ran.stderr).toContain(
+    `standard output goes to ${site.path("both-both-%j.out")} on the node`,
+  );
+  const [newest] = (await site.client.listJobs({ pageSize: 1 })).jobs;
+  expect(readFileSync(site.path(`both-both-${newest?.id}.out`), "utf8")).toBe("out\nerr\n");
+}, 60_000);
+
 test("scripts have arguments and directives, and tasks their entries", async () => {
   const script = site.path("step.sh");
   writeFileSync(

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { JobSubmissionInit } from "../../client/messages.ts";
 import { isEnded } from "../../client/state.ts";
 import { limits } from "../../limits.ts";
 import { isBrokenPipe } from "../failure.ts";
@@ -67,6 +68,7 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
   );
   const [submitted = { id: "", existed: false }] = jobs.map(toSubmittedRow);
   await warn(session, [submitted]);
+  await tellFileOfScript(session, flags, job.spec);
   const stop = new AbortController();
   const interrupts = cancelOnInterrupt(session, submitted.id);
   const { sinks, json } = sinksOf(session);
@@ -99,6 +101,17 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
     attachment?.close();
     stop.abort();
   }
+}
+
+/** A script may name a file for its output, which a user of `run` expects to see. */
+async function tellFileOfScript(
+  session: Session,
+  { stdout }: RunFlags,
+  spec: JobSubmissionInit["spec"],
+): Promise<void> {
+  const file = spec?.stdoutFile;
+  if (file === undefined || file === stdout) return;
+  await session.note(`standard output goes to ${file} on the node, as the script says`);
 }
 
 /** People see output as it arrives; a JSON value holds all of it. */

@@ -27,6 +27,7 @@ import { parseDirectives, readDirectives } from "./flags/directives.ts";
 import { addEntriesFlags, entriesOf, type EntriesFlags } from "./flags/entries-flags.ts";
 import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
 import { inputText } from "./flags/input-text.ts";
+import { jobOptionFlags } from "./flags/sbatch-job-options.ts";
 import {
   addOutputFileFlags,
   type OutputFileFlags,
@@ -222,7 +223,8 @@ export async function toSubmission(
     given.script === undefined
       ? undefined
       : inputText(await context.readInput(given.script, limits.workBytesMax), "--script");
-  const flags = script === undefined ? given : await withDirectives(given, script, session);
+  const flags =
+    script === undefined ? given : await withDirectives(given, script, session, attached);
   const energy = energyOf(flags);
   const hasOwnCommand = energy !== undefined || flags.image !== undefined;
   if (words.length === 0 && flags.script === undefined && !hasOwnCommand) {
@@ -266,6 +268,7 @@ async function withDirectives(
   flags: JobFlags,
   script: string,
   { context, note }: Pick<Session, "context" | "note">,
+  { attach }: AttachedFields,
 ): Promise<JobFlags> {
   const directives = readDirectives(script);
   const { ignored } = directives;
@@ -274,7 +277,15 @@ async function withDirectives(
     await note(`warning: #SBATCH ${names} of the script is ignored`);
   }
   const own = parseDirectives(directives, (command) => addJobFlags(command, context));
-  return { ...(own as JobFlags), ...flags };
+  const all: JobFlags = { ...(own as JobFlags), ...flags };
+  const options = jobOptionFlags(directives.job, {
+    ...all,
+    name: all.name ?? nameOfScript(all.script) ?? "script",
+    isTerminal: attach === "terminal",
+    user: context.env["USER"] ?? context.env["LOGNAME"],
+  });
+  for (const warning of options.warnings) await note(`warning: ${warning}`);
+  return { ...options.flags, ...all };
 }
 
 /** These describe the submitter's shell, not the work. */

@@ -12,6 +12,9 @@ describe("directives of a script", () => {
     ["#SBATCH -t 1:30", ["--time-limit", "90000ms"]],
     ["#SBATCH -t 1:30:00", ["--time-limit", "5400000ms"]],
     ["#SBATCH --time=2-12", ["--time-limit", "216000000ms"]],
+    ["#SBATCH --time=UNLIMITED", []],
+    ["#SBATCH --time=infinite", []],
+    ["#SBATCH -t 0", []],
     ["#SBATCH --begin=now+1hour", ["--begin", "1h"]],
     ["#SBATCH --begin=now+60", ["--begin", "60s"]],
     ["#SBATCH -b now+2weeks", ["--begin", "14d"]],
@@ -22,10 +25,11 @@ describe("directives of a script", () => {
     ["#SBATCH --array=0-9%2", ["--array", "0-9%2"]],
     ["#SBATCH --gres=gpu:a100:2", ["--gpu", "2"]],
     ["#SBATCH --dependency=afterok:1:2,afterany:3", ["--after-ok", "1,2", "--after-any", "3"]],
+    ["#SBATCH -d afternotok:1,after:2_7", ["--after-not-ok", "1", "--after", "2.7"]],
     ["#SBATCH --ntasks=1 -N1", []],
     ["# a comment\n\n#SBATCH -c2\necho\n#SBATCH -c3", ["--cpu", "2"]],
   ])("%s", (text, words) => {
-    expect(readDirectives(`#!/bin/sh\n${text}\n`)).toEqual({ words, ignored: [] });
+    expect(readDirectives(`#!/bin/sh\n${text}\n`)).toEqual({ words, ignored: [], job: {} });
   });
 
   test("unsupported options of sbatch are named", () => {
@@ -33,6 +37,23 @@ describe("directives of a script", () => {
     expect(readDirectives(text)).toEqual({
       words: ["--cpu", "2"],
       ignored: ["--partition", "--exclusive", "-n"],
+      job: {},
+    });
+  });
+
+  test.each([
+    ["#SBATCH --output=a.out -e b.err", { output: "a.out", error: "b.err" }],
+    ["#SBATCH -o a.out\n#SBATCH --output b.out", { output: "b.out" }],
+    ["#SBATCH -d singleton", { isSingleton: true }],
+  ])("%s has a meaning for the whole job", (text, job) => {
+    expect(readDirectives(text)).toEqual({ words: [], ignored: [], job });
+  });
+
+  test("singleton may stand beside other dependencies", () => {
+    expect(readDirectives("#SBATCH --dependency=afterok:1,singleton")).toEqual({
+      words: ["--after-ok", "1"],
+      ignored: [],
+      job: { isSingleton: true },
     });
   });
 
@@ -40,6 +61,10 @@ describe("directives of a script", () => {
     ["#SBATCH --time=soon", /"soon" is not a time/],
     ["#SBATCH --mem=lots", /"lots" is not a size/],
     ["#SBATCH --array", /has no value/],
+    ["#SBATCH --output=", /--output: has no value/],
+    ["#SBATCH --dependency=afterok:1?afterok:2", /"afterok:1\?afterok:2" is not like afterok:17/],
+    ["#SBATCH --dependency=after:1+5", /"after:1\+5" is not like/],
+    ["#SBATCH --dependency=aftercorr:1", /"aftercorr:1" is not like/],
     ['#BUSBAR --name "a b', /a quote is not closed in "--name "a b"/],
     ["#BUSBAR --name it's", /a quote is not closed/],
   ])("%s is rejected", (text, problem) => {

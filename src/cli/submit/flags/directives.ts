@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { AppError, invalid } from "../../../lib/errors.ts";
-import { readSbatchWord } from "./sbatch-options.ts";
+import { type JobOptions, readSbatchWord } from "./sbatch-options.ts";
 
 /** The directives of a script, and the ignored ones. */
 export interface Directives {
@@ -8,6 +8,8 @@ export interface Directives {
   readonly words: readonly string[];
   /** Ignored options of sbatch, in their order. */
   readonly ignored: readonly string[];
+  /** Options of sbatch that the whole job gives a meaning; the last of each counts, as in Slurm. */
+  readonly job: JobOptions;
 }
 
 const MARK = /^#(BUSBAR|SBATCH)\s+(.*)$/;
@@ -20,6 +22,7 @@ const WORD = /"((?:[^"\\]|\\.)*)"|'([^']*)'|[^\s"']+/g;
 export function readDirectives(script: string): Directives {
   const words: string[] = [];
   const ignored: string[] = [];
+  let job: JobOptions = {};
   for (const line of script.split(/\r?\n/)) {
     if (line.trim() !== "" && !line.startsWith("#")) break;
     const [, kind, rest = ""] = MARK.exec(line) ?? [];
@@ -28,13 +31,14 @@ export function readDirectives(script: string): Directives {
     if (kind === "BUSBAR") words.push(...given);
     else {
       for (const option of optionsIn(given)) {
-        const ours = readSbatchWord(option);
-        if (ours === undefined) ignored.push(option.name);
-        else words.push(...ours);
+        const meaning = readSbatchWord(option);
+        if (meaning === undefined) ignored.push(option.name);
+        else words.push(...meaning.words);
+        job = { ...job, ...meaning?.job };
       }
     }
   }
-  return { words, ignored };
+  return { words, ignored, job };
 }
 
 /** Words up to a comment, without their quotes. */

@@ -26,7 +26,7 @@ const outputFile =
     throw invalid(flag, problem);
   };
 
-interface Around extends OutputFileFlags {
+export interface OutputSurroundings extends OutputFileFlags {
   readonly array?: string;
   readonly eachLine?: string;
   readonly fromJson?: string;
@@ -34,10 +34,13 @@ interface Around extends OutputFileFlags {
   readonly image?: string;
 }
 
+export const isArrayOf = ({ array, eachLine, fromJson }: OutputSurroundings): boolean =>
+  (array ?? eachLine ?? fromJson) !== undefined;
+
 /** The fields of a job; rejects contradictions. */
-export function outputFilesOf(flags: Around) {
+export function outputFilesOf(flags: OutputSurroundings) {
   const { stdout, stderr, cwd, image } = flags;
-  const isArray = (flags.array ?? flags.eachLine ?? flags.fromJson) !== undefined;
+  const isArray = isArrayOf(flags);
   for (const [flag, file] of Object.entries({ "--stdout": stdout, "--stderr": stderr })) {
     if (file === undefined || file === "/dev/null") continue;
     if (image !== undefined) throw invalid(flag, "cannot be combined with --image");

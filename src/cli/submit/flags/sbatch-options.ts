@@ -1,14 +1,35 @@
 import { invalid } from "../../../lib/errors.ts";
 import type { SbatchOption } from "./directives.ts";
 
-type Read = (value: string) => readonly string[];
+/** Options whose meaning depends on the whole job: its name, and whether it is an array. */
+export interface JobOptions {
+  /** The patterns of --output and --error. */
+  readonly output?: string;
+  readonly error?: string;
+  /** One job of a name and user at a time. */
+  readonly isSingleton?: true;
+}
+
+/** The meaning of an option: flags of ours, or more. */
+export interface SbatchMeaning {
+  readonly words: readonly string[];
+  readonly job?: JobOptions;
+}
+
+type Read = (value: string) => SbatchMeaning;
+
+const flags = (...words: readonly string[]): SbatchMeaning => ({ words });
 
 const as =
   (flag: string): Read =>
-  (value) => [flag, value];
+  (value) =>
+    flags(flag, value);
 
-/** "90", "5:00", "1:30:00", "2-12" and "2-12:30:00": minutes, unless there are more parts. */
-function timeLimit(value: string): string {
+const UNLIMITED = /^(?:unlimited|infinite)$/i;
+
+/** "90", "5:00", "1:30:00", "2-12" and "2-12:30:00": minutes, unless there are more parts. 0 is no limit. */
+function timeLimit(value: string): SbatchMeaning {
+  if (UNLIMITED.test(value)) return flags();
   const match = /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(value);
   if (match === null) throw invalid("#SBATCH --time", `"${value}" is not a time like 1:30:00`);
   const [, days, ...parts] = match;
@@ -16,7 +37,8 @@ function timeLimit(value: string): string {
   const isThree = parts[2] !== undefined;
   const [hours, minutes, seconds] =
     days !== undefined || isThree ? [first, second, third] : [0, first, second];
-  return `${(((Number(days ?? 0) * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000}ms`;
+  const limitMs = (((Number(days ?? 0) * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000;
+  return limitMs === 0 ? flags() : flags("--time-limit", `${limitMs}ms`);
 }
 
 /** "now+60" (seconds), "now+1hour"; other times are written as ours. */
@@ -35,10 +57,10 @@ function memory(value: string): string {
   return `${match[1]}${(match[2] ?? "") === "" ? "M" : (match[2] ?? "").toUpperCase()}iB`;
 }
 
-function gpus(value: string): readonly string[] {
+function gpus(value: string): SbatchMeaning {
   const count = /^(?:gpu:)?(?:[A-Za-z][\w-]*:)?(\d+)$/.exec(value)?.[1];
   if (count === undefined) throw invalid("#SBATCH --gres", `"${value}" is not like gpu:2`);
-  return ["--gpu", count];
+  return flags("--gpu", count);
 }
 
 const AFTER: Readonly<Record<string, string>> = {
@@ -48,42 +70,48 @@ const AFTER: Readonly<Record<string, string>> = {
   afternotok: "--after-not-ok",
 };
 
-function dependency(value: string): readonly string[] {
-  return value.split(",").flatMap((one) => {
+/** "afterok:17:18_3,singleton". A job must not start too early: other kinds are errors, not warnings. */
+function dependency(value: string): SbatchMeaning {
+  const kinds = value.split(",");
+  const words = kinds.flatMap((one) => {
+    if (one === "singleton") return [];
     const [kind = "", ...ids] = one.split(":");
     const flag = AFTER[kind];
-    if (flag === undefined || ids.length === 0) {
-      throw invalid("#SBATCH --dependency", `"${one}" is not like afterok:17`);
+    if (flag === undefined || !ids.every((id) => /^\d+(?:_\d+)?$/.test(id)) || ids.length === 0) {
+      throw invalid("#SBATCH --dependency", `"${one}" is not like afterok:17 or singleton`);
     }
-    return [flag, ids.join(",")];
+    return [flag, ids.map((id) => id.replace("_", ".")).join(",")];
   });
+  return { words, ...(kinds.includes("singleton") && { job: { isSingleton: true } }) };
 }
 
 /** The supported options, and their meaning; a warning names the others. */
 const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--job-name", "-J"], as("--name")),
-  ...names(["--time", "-t"], (value) => ["--time-limit", timeLimit(value)]),
+  ...names(["--time", "-t"], timeLimit),
   ...names(["--cpus-per-task", "-c"], as("--cpu")),
-  ...names(["--mem"], (value) => ["--memory", memory(value)]),
+  ...names(["--mem"], (value) => flags("--memory", memory(value))),
   ...names(["--array", "-a"], as("--array")),
   ...names(["--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-task"], gpus),
-  ...names(["--begin", "-b"], (value) => ["--begin", begin(value)]),
+  ...names(["--begin", "-b"], (value) => flags("--begin", begin(value))),
   ...names(["--chdir", "-D"], as("--cwd")),
   ...names(["--comment"], as("--comment")),
   ...names(["--nice"], as("--nice")),
   ...names(["--priority"], as("--priority")),
   ...names(["--nodelist", "-w"], as("--node")),
   ...names(["--dependency", "-d"], dependency),
+  ...names(["--output", "-o"], (output) => ({ words: [], job: { output } })),
+  ...names(["--error", "-e"], (error) => ({ words: [], job: { error } })),
 ]);
 
-/** Our flags for an option of sbatch; undefined: it is not supported. */
-export function readSbatchWord({ name, value }: SbatchOption): readonly string[] | undefined {
+/** Undefined: it is not supported. */
+export function readSbatchWord({ name, value }: SbatchOption): SbatchMeaning | undefined {
   // A job here is one task on one node.
   const isOne = ["--ntasks", "-n", "--nodes", "-N", "--ntasks-per-node"].includes(name);
-  if (isOne && value === "1") return [];
+  if (isOne && value === "1") return flags();
   const read = OPTIONS.get(name);
   if (read === undefined) return undefined;
-  if (value === undefined) throw invalid(`#SBATCH ${name}`, "has no value");
+  if (value === undefined || value === "") throw invalid(`#SBATCH ${name}`, "has no value");
   return read(value);
 }
 
