@@ -99,6 +99,45 @@ test("jobs are cancelled by state, label and group", async () => {
   expect((await site.run("cancel", "--group", "c")).stdout).toBe("no job matches\n");
 }, 60_000);
 
+test("a job that is submitted on hold starts when it is released", async () => {
+  const mark = site.path("held-mark");
+  const id = await submit("--hold", "--name", "held", "--", "sh", "-c", `echo ran > ${mark}`);
+  const later = await submit("--", "true");
+  expect((await site.run("wait", later)).code).toBe(0);
+  expect(await site.json("job", id)).toMatchObject({ state: "pending", heldTasks: 1 });
+  expect((await site.run("submit", "--dry-run", "--hold", "--", "true")).stdout).toContain(
+    "1 task would wait: it would be on hold",
+  );
+  expect((await site.run("release", id)).code).toBe(0);
+  expect((await site.run("wait", id)).code).toBe(0);
+  expect(readFileSync(mark, "utf8")).toBe("ran\n");
+}, 60_000);
+
+test("jobs and jobspecs are submitted on hold over REST", async () => {
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await fetch(`${site.http}${path}`, init)).json();
+  };
+  const one = (await post("/v1/jobs", { command: ["true"], hold: true })) as { id: string };
+  const jobs = [
+    { command: ["true"], hold: true },
+    { command: ["true"], hold: false },
+  ];
+  const [held, free] = ((await post("/v1/jobs", { jobs })) as Submitted).jobs;
+  const jobspec = JSON.stringify({
+    version: 1,
+    resources: { f: { type: "core", count: 1 } },
+    tasks: [{ name: "f", command: ["true"], resources: "f" }],
+  });
+  const whole = (await post("/v1/jobspecs", { jobspec, hold: true })) as Submitted;
+  expect((await site.run("wait", free?.id ?? "")).code).toBe(0);
+  for (const id of [one.id, held?.id ?? "", idOf(whole)]) {
+    expect(await site.json("job", id)).toMatchObject({ state: "pending", heldTasks: 1 });
+    await site.run("cancel", id);
+  }
+}, 60_000);
+
 test("#SBATCH --output sends both streams of a script to one file, also of busbar run, which says so", async () => {
   const script = site.path("both.sh");
   const file = site.path("both-%x-%j.out");

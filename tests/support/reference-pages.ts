@@ -58,7 +58,7 @@ export function jobFilePage(): string {
   return [
     "# Files of jobs",
     GENERATED,
-    "A file for `busbar submit --file` holds one job, a list of jobs, or several documents of either, as YAML or JSON ([examples](../jobs.md#submit-a-file-of-jobs)). A duration is written with its unit (`timeLimit: 5m`), and so is a size (`outputLimit: 1MiB`). Beside these keys a job may have an `idempotencyKey`. `busbar schema` prints the JSON Schema for editors.",
+    "A file for `busbar submit --file` holds one job, a list of jobs, or several documents of either, as YAML or JSON ([examples](../jobs.md#submit-a-file-of-jobs)). A duration is written with its unit (`timeLimit: 5m`), and so is a size (`outputLimit: 1MiB`). Beside these keys a job may have an `idempotencyKey`, and `hold: true`, which submits it on hold. `busbar schema` prints the JSON Schema for editors.",
     table(fields.map(fileRow)),
     ...parts.flatMap((part) => [
       `## ${part.name}`,

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import { isBrokenPipe } from "../failure.ts";
 import { followEvents } from "./follow.ts";
 import { addJobFlags } from "../submit/job-flags.ts";
-import { addRunFlags, attachOf, type RunFlags } from "./attach/run-flags.ts";
+import { addRunFlags, attachOf, refuseHold, type RunFlags } from "./attach/run-flags.ts";
 import {
   openAttachment,
   openSource,
@@ -59,6 +59,7 @@ export function declareRun(command: Command, shell: Shell): void {
 async function run(session: Session, words: readonly string[], flags: RunFlags): Promise<Answer> {
   const attach = attachOf(flags, session.context, session.format === "json");
   const job = await toAttachedSubmission(session, words, flags, attach);
+  refuseHold(job);
   const given = attach && { attach, source: openSource(session, attach) };
   const allowUnsatisfiable = flags.allowUnsatisfiable === true;
   const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };

@@ -131,8 +131,13 @@ async function readTemplate(
     if (job?.spec === undefined || more.length > 0) {
       throw invalid("--file", "must hold exactly one job: the template");
     }
-    return job.spec;
+    return templateOf(job);
   }
   if (words.length === 0 && others.length === 0) return undefined;
-  return (await toSubmission(flags, words, session)).spec;
+  return templateOf(await toSubmission(flags, words, session));
+}
+
+function templateOf({ spec, hold }: JobSubmissionInit): JobSubmissionInit["spec"] {
+  if (hold !== true) return spec;
+  throw invalid("hold", "is not for services; --replicas 0 starts no instance");
 }

@@ -40,6 +40,14 @@ export function addDependencyFlags(command: Command): void {
     );
 }
 
+/** Only for commands that do not wait for the job themselves. */
+export function addHoldFlag(command: Command): void {
+  command
+    .optionsGroup("When to run:")
+    .option("--hold", "submit it on hold: it starts after busbar release")
+    .optionsGroup("Options:");
+}
+
 const AFTER = (what: string): string =>
   `start when these jobs, by name or id, ${what}; a,b (repeatable)`;
 

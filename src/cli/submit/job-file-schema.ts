@@ -84,6 +84,7 @@ export function jobFileSchema(): JsonSchema {
       ...properties,
       depends_on: properties["dependsOn"],
       idempotencyKey: { ...SCALAR, description: "The same key submits the job once" },
+      hold: { type: "boolean", description: "Submit it on hold: busbar release starts it" },
     },
     additionalProperties: false,
     oneOf: [...COMMANDS, { anyOf: WITHOUT_COMMAND, not: { anyOf: COMMANDS } }],

@@ -10,7 +10,7 @@ import { readDependencies } from "./job-dependencies.ts";
 import { toWireSelection, type WireSelection } from "./select-flags.ts";
 import { toSelectOptions } from "./select-options.ts";
 import { toWireValue } from "../clusters/state-values.ts";
-import { type DescField, fileKey, valueReader } from "../yaml/yaml-message.ts";
+import { type DescField, fileKey, truth, valueReader } from "../yaml/yaml-message.ts";
 import { readYaml, type Value } from "../yaml/yaml-value.ts";
 
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
@@ -44,7 +44,7 @@ function fieldReader(field: DescField): (value: Value) => Spec {
   return (value): Spec => ({ [field.localName]: read(value) });
 }
 
-const KEYS = [...FIELDS.keys(), "idempotencyKey"];
+const KEYS = [...FIELDS.keys(), "idempotencyKey", "hold"];
 
 /**
  * Reads a file of jobs: one job, a list of jobs, or several documents of either, also as `--output json` shows
@@ -88,8 +88,10 @@ function readJob(value: Value): JobSubmissionInit {
   const fields = value.fields(KEYS);
   let spec: Spec = {};
   let idempotencyKey: string | undefined;
+  let hold: boolean | undefined;
   for (const [key, field] of fields) {
     if (key === "idempotencyKey") idempotencyKey = field.text();
+    else if (key === "hold") hold = truth(field);
     else spec = { ...spec, ...FIELDS.get(key)?.(field) };
   }
   if (fields.has("dependsOn") && fields.has("depends_on")) {
@@ -104,7 +106,7 @@ function readJob(value: Value): JobSubmissionInit {
   if (fields.has("command") && fields.has("script")) {
     throw value.fail("a job has either a command or a script, not both");
   }
-  return { spec, idempotencyKey };
+  return { spec, idempotencyKey, ...(hold === true && { hold }) };
 }
 
 function readCommand(value: Value): string[] {

@@ -20,7 +20,12 @@ import {
   wholeNumber,
 } from "../flags.ts";
 import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/container-flags.ts";
-import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+import {
+  addDependencyFlags,
+  addHoldFlag,
+  dependenciesOf,
+  type DependencyFlags,
+} from "./job-dependencies.ts";
 import { directoryOf, missingProgram } from "./flags/directory-flags.ts";
 import { beginTime } from "./flags/begin-flag.ts";
 import { parseDirectives, readDirectives } from "./flags/directives.ts";
@@ -78,6 +83,7 @@ export interface JobFlags
   readonly script?: string;
   readonly begin?: number;
   readonly allowUnsatisfiable?: true;
+  readonly hold?: true;
 }
 
 export function addJobFlags(command: Command, context: Context): void {
@@ -260,6 +266,7 @@ export async function toSubmission(
       dependsOn: dependenciesOf(flags),
     },
     idempotencyKey: flags.idempotencyKey,
+    ...(flags.hold === true && { hold: true }),
   };
 }
 
@@ -276,7 +283,10 @@ async function withDirectives(
     const names = [...new Set(ignored)].join(", ");
     await note(`warning: #SBATCH ${names} of the script is ignored`);
   }
-  const own = parseDirectives(directives, (command) => addJobFlags(command, context));
+  const own = parseDirectives(directives, (command) => {
+    addJobFlags(command, context);
+    addHoldFlag(command);
+  });
   const all: JobFlags = { ...(own as JobFlags), ...flags };
   const options = jobOptionFlags(directives.job, {
     ...all,

@@ -10,6 +10,10 @@ afterEach(() => server.close());
 
 const scripts: Readonly<Record<string, string>> = {
   "train.sh": "#!/bin/sh\n#SBATCH -o %x-%j.out -d singleton\n",
+  "held.sh": "#!/bin/sh\n#SBATCH -H\n",
+  "held.yaml": "- {command: [a], hold: true}\n- {command: [b], hold: false}\n- {command: [c]}\n",
+  "odd.yaml": "{command: [a], hold: yes}\n",
+  "flow.yaml": "fit print a\n",
   "odd.sh": "#!/bin/sh\n#SBATCH -o %u.out -e %j.err\n",
 };
 
@@ -39,4 +43,32 @@ test("a warning names a file of #SBATCH that cannot be written; the other one is
   expect(stderr).toContain('warning: #SBATCH --output=%u.out of the script is ignored: "%u" is');
   expect(specs()).toMatchObject([{ stderrFile: "%j.err" }]);
   expect(specs()).not.toMatchObject([{ stdoutFile: expect.anything() }]);
+});
+
+const holds = (): unknown =>
+  server.submitted.map((request) => {
+    const { jobs, hold } = request as { jobs?: { hold?: boolean }[]; hold?: boolean };
+    return jobs === undefined ? hold : jobs.map((job) => job.hold);
+  });
+
+test("a job is submitted on hold by a flag, a line of its script or a key of its file", async () => {
+  await busbar("submit --hold -- true");
+  await busbar("submit --script held.sh");
+  await busbar("submit --file held.yaml");
+  await busbar("submit --hold --jobspec flow.yaml");
+  await busbar("submit -- true");
+  expect(holds()).toEqual([[true], [true], [true, undefined, undefined], true, [undefined]]);
+});
+
+test.each([
+  ["run --hold -- true", "--hold: busbar run waits for its job; busbar submit --hold submits one"],
+  ["run --script held.sh", "--hold: busbar run waits for its job"],
+  ["submit --hold --file held.yaml", "--hold: cannot be combined with --file; write it into the"],
+  ["submit --file odd.yaml", "hold: must be true or false"],
+  ["services apply web --script held.sh", "hold: is not for services; --replicas 0 starts no"],
+  ["services apply web --file held.yaml", "must hold exactly one job"],
+])("%s is rejected", async (line, problem) => {
+  const { code, stderr } = await busbar(line);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(problem) });
+  expect(server.submitted).toEqual([]);
 });

@@ -45,6 +45,7 @@ const WITH_JOBSPEC: readonly string[] = [
   "node",
   "nodeLabel",
   "idempotencyKey",
+  "hold",
   "select",
   "selectOptions",
   "parameter",
@@ -129,6 +130,7 @@ async function readJobspec(
     placement: placementOf(flags),
     ...(select === undefined ? {} : { select }),
     idempotencyKey: flags.idempotencyKey,
+    ...(flags.hold === true && { hold: true }),
     allowUnsatisfiable: flags.allowUnsatisfiable === true,
   };
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { BusbarClient } from "../../client/client.ts";
 import { AppError } from "../../lib/errors.ts";
+import { addHoldFlag } from "./job-dependencies.ts";
 import { addJobFlags } from "./job-flags.ts";
 import { toSubmittedRow } from "../json.ts";
 import { clean } from "../render/page.ts";
@@ -18,7 +19,7 @@ import {
 const HELP = `
 A file of jobs is YAML or JSON: one job, a list of jobs, or several documents. Its keys are name,
 group, labels, command, script, env, cwd, resources, request, select, placement, array, priority,
-retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
+retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn, hold and idempotencyKey:
 
   name: train
   command: [python3, train.py]
@@ -55,6 +56,7 @@ export function declareSubmit(command: Command, shell: Shell): void {
     .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
     .option("-q, --quiet", "print only the ids");
   addJobFlags(command, shell.context);
+  addHoldFlag(command);
   command.addHelpText("after", HELP).action((words: readonly string[], flags: SubmitFlags) =>
     shell.run(command, async (session) => {
       const input = await readInput(session, words, flags);

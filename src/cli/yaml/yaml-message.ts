@@ -36,7 +36,7 @@ export function valueReader(field: DescField): (value: Value) => unknown {
 const texts = (value: Value): Record<string, string> =>
   Object.fromEntries(value.entries().map(([key, each]) => [key, each.text()]));
 
-function truth(value: Value): boolean {
+export function truth(value: Value): boolean {
   const text = value.text();
   if (text !== "true" && text !== "false") throw value.fail("must be true or false");
   return text === "true";

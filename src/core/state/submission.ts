@@ -6,6 +6,8 @@ export interface Submission {
   readonly idempotencyKey: string | undefined;
   /** Set for jobs of a service, which submits them itself; absent: the job belongs to none. */
   readonly instance?: InstanceRef;
+  /** It is on hold from the start. */
+  readonly isHeld?: boolean;
 }
 
 export interface Submitted {

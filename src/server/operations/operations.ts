@@ -79,6 +79,8 @@ export interface JobPage extends Page {
 export interface SubmissionInput {
   readonly spec: JobSpecInput;
   readonly idempotencyKey?: string | undefined;
+  /** It is on hold from the start. */
+  readonly hold?: boolean | undefined;
 }
 
 /** An array, or an iterable that reads jobs one by one: thousands need not be in memory at once. */
@@ -101,6 +103,8 @@ export interface JobspecInput extends SubmitOptions {
   readonly jobspec: string | Jobspec;
   /** Each job has this key with its own name appended. */
   readonly idempotencyKey?: string | undefined;
+  /** All of them are on hold from the start. */
+  readonly hold?: boolean | undefined;
   /** Terms for all of its jobs. */
   readonly common?: Pick<JobSpecInput, "group" | "labels" | "placement" | "priority" | "select">;
 }

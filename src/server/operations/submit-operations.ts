@@ -146,12 +146,14 @@ export function* checkSubmissions(jobs: Submissions): Generator<undefined, reado
 
 /** Errors in one of the jobs name that job; doors that submit a single job remove the name again. */
 function checkSubmission(
-  { spec, idempotencyKey }: SubmissionInput,
+  { spec, idempotencyKey, hold }: SubmissionInput,
   at: number,
   { like, selects }: { readonly like: JobSpec | undefined; readonly selects: SelectReader },
 ): Submission {
   try {
-    return { spec: toJobSpec(spec, like, selects), idempotencyKey: checkKey(idempotencyKey) };
+    const checked = toJobSpec(spec, like, selects);
+    const submission = { spec: checked, idempotencyKey: checkKey(idempotencyKey) };
+    return hold === true ? { ...submission, isHeld: true } : submission;
   } catch (error) {
     throw insideField(error, `jobs[${at}]`);
   }
@@ -181,7 +183,7 @@ async function readJobspec(
 }
 
 async function readTasks(
-  { jobspec: given, idempotencyKey, common }: JobspecInput,
+  { jobspec: given, idempotencyKey, hold, common }: JobspecInput,
   { loop, reader }: OperationContext,
 ): Promise<readonly Submission[]> {
   const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
@@ -197,7 +199,7 @@ async function readTasks(
         // Each job has its own key; keys of one jobspec have the same prefix.
         const key =
           idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
-        return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
+        return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}`, hold };
       }),
     ),
   );
@@ -311,7 +313,9 @@ function tryAll(
     stepsMax: limits.stepsPerSliceMax,
     nowMs: command.nowMs,
   };
-  const blocked = specs.map((spec) => whyNotYet(state, spec, command.nowMs));
+  const blocked = command.submissions.map(({ spec, isHeld }) =>
+    isHeld === true ? "it would be on hold" : whyNotYet(state, spec, command.nowMs),
+  );
   // Jobs that do not start now take no capacity from the rest.
   const free = specs.filter((_, at) => blocked[at] === undefined);
   const trials = new Map<JobSpec, DryRun>();

@@ -46,7 +46,8 @@ type NodeFilter = Parameters<Operations["listNodes"]>[0];
 export function fromSubmission(wire: JobSubmission, at: number): SubmissionInput {
   const field = `jobs[${at}]`;
   if (wire.spec === undefined) throw invalid(`${field}.spec`, "is missing");
-  return { spec: fromJobSpec(wire.spec, field), idempotencyKey: wire.idempotencyKey };
+  const { idempotencyKey, hold } = wire;
+  return { spec: fromJobSpec(wire.spec, field), idempotencyKey, ...(hold === true && { hold }) };
 }
 
 /** The JSON of a spec is the input of operations: names and types are the same, or this does not compile. */
@@ -64,6 +65,7 @@ export const fromJobspec = (wire: SubmitJobspecRequest): JobspecInput => ({
   jobspec: wire.jobspec,
   idempotencyKey: wire.idempotencyKey,
   allowUnsatisfiable: wire.allowUnsatisfiable,
+  ...(wire.hold === true && { hold: true }),
   common: definedOf({
     group: wire.group,
     labels: someOf(wire.labels),

@@ -11,10 +11,11 @@ import type { JobSubmission, WatchQuery as WatchQuerySchema } from "./schemas/re
 
 /** `path` is the prefix of a field's name in errors: "" or "jobs[3].". */
 export function fromSubmission(body: Static<typeof JobSubmission>, path: string): SubmissionInput {
-  const { idempotencyKey, resources, ...spec } = body;
+  const { idempotencyKey, hold, resources, ...spec } = body;
   return {
     spec: { ...spec, resources: resources && readAmounts(resources, `${path}resources`) },
     idempotencyKey,
+    hold,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import type { JobSubmissionInit } from "../../../client/messages.ts";
 import { invalid } from "../../../lib/errors.ts";
 import type { Context } from "../../context.ts";
 import { duration, notEmpty } from "../../flags.ts";
@@ -27,7 +28,15 @@ export function addRunFlags(command: Command): void {
       "hang up the task when this command is disconnected for this long (default: 1m)",
       duration("--hang-up-after"),
     )
+    // Declared for an answer that says what to type instead.
+    .addOption(new Option("--hold").hideHelp())
     .optionsGroup("Options:");
+}
+
+/** A script may ask for it, too. */
+export function refuseHold(job: JobSubmissionInit): void {
+  if (job.hold !== true) return;
+  throw invalid("--hold", "busbar run waits for its job; busbar submit --hold submits one on hold");
 }
 
 /** How this command is attached to its task. */

@@ -26,6 +26,8 @@ describe("directives of a script", () => {
     ["#SBATCH --gres=gpu:a100:2", ["--gpu", "2"]],
     ["#SBATCH --dependency=afterok:1:2,afterany:3", ["--after-ok", "1,2", "--after-any", "3"]],
     ["#SBATCH -d afternotok:1,after:2_7", ["--after-not-ok", "1", "--after", "2.7"]],
+    ["#SBATCH --hold", ["--hold"]],
+    ["#SBATCH -H -c2", ["--hold", "--cpu", "2"]],
     ["#SBATCH --ntasks=1 -N1", []],
     ["# a comment\n\n#SBATCH -c2\necho\n#SBATCH -c3", ["--cpu", "2"]],
   ])("%s", (text, words) => {
@@ -61,6 +63,7 @@ describe("directives of a script", () => {
     ["#SBATCH --time=soon", /"soon" is not a time/],
     ["#SBATCH --mem=lots", /"lots" is not a size/],
     ["#SBATCH --array", /has no value/],
+    ["#SBATCH --hold=yes", /--hold: takes no value/],
     ["#SBATCH --output=", /--output: has no value/],
     ["#SBATCH --dependency=afterok:1?afterok:2", /"afterok:1\?afterok:2" is not like afterok:17/],
     ["#SBATCH --dependency=after:1+5", /"after:1\+5" is not like/],

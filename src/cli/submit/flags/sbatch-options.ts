@@ -104,11 +104,20 @@ const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--error", "-e"], (error) => ({ words: [], job: { error } })),
 ]);
 
+/** Options without a value. */
+const SWITCHES: ReadonlyMap<string, SbatchMeaning> = new Map([
+  ["--hold", flags("--hold")],
+  ["-H", flags("--hold")],
+]);
+
 /** Undefined: it is not supported. */
 export function readSbatchWord({ name, value }: SbatchOption): SbatchMeaning | undefined {
   // A job here is one task on one node.
   const isOne = ["--ntasks", "-n", "--nodes", "-N", "--ntasks-per-node"].includes(name);
   if (isOne && value === "1") return flags();
+  const meaning = SWITCHES.get(name);
+  if (meaning !== undefined && value === undefined) return meaning;
+  if (meaning !== undefined) throw invalid(`#SBATCH ${name}`, "takes no value");
   const read = OPTIONS.get(name);
   if (read === undefined) return undefined;
   if (value === undefined || value === "") throw invalid(`#SBATCH ${name}`, "has no value");

@@ -23,6 +23,7 @@ export const step = fc.oneof(
     retries: fc.integer({ min: 0, max: 2 }),
     begin: fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: undefined, freq: 4 }),
     deadline: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
+    held: fc.constantFrom(false, false, false, true),
     after: fc.option(
       fc.record({
         kind: fc.constantFrom("afterok", "afterany", "afternotok", "after"),
@@ -159,7 +160,7 @@ export function run(world: World, one: Step): void {
       });
       world.do({
         kind: "submit-jobs",
-        submissions: [{ spec, idempotencyKey: undefined }],
+        submissions: [{ spec, idempotencyKey: undefined, isHeld: one.held }],
         by: "t",
         nowMs,
       });

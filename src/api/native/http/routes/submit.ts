@@ -114,9 +114,9 @@ export function jobspecRoutes(app: App): void {
 }
 
 function fromJobspec(body: Static<typeof JobspecSubmission>, options: SubmitOptions): JobspecInput {
-  const { jobspec: text, idempotencyKey, allowUnsatisfiable, ...common } = body;
+  const { jobspec: text, idempotencyKey, hold, allowUnsatisfiable, ...common } = body;
   const jobspec = jobspecOf(body) ?? text;
-  return { jobspec, idempotencyKey, common, allowUnsatisfiable, ...options };
+  return { jobspec, idempotencyKey, hold, common, allowUnsatisfiable, ...options };
 }
 
 interface Given {

@@ -61,6 +61,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           { name: "prepare", script: "#!/bin/sh\nsleep 30\n", labels: { project: "demo" } },
           { name: "step", command: ["true"], array: "0-2", dependsOn: [{ on: ["prepare"] }] },
           { name: "there", command: ["true"], placement: { cluster: "blue" } },
+          { name: "later", command: ["true"], hold: true },
         ],
         allowUnsatisfiable: true,
       },

@@ -8,8 +8,8 @@ import { groupId, jobId, nodeId, serviceId } from "../../../model/ids.ts";
 const JOB = jobId(1);
 let world: World;
 
-function submit(spec: Partial<JobSpecInput>, idempotencyKey?: string): number {
-  const submissions = [{ spec: aSpec(spec), idempotencyKey }];
+function submit(spec: Partial<JobSpecInput>, idempotencyKey?: string, isHeld = false): number {
+  const submissions = [{ spec: aSpec(spec), idempotencyKey, isHeld }];
   const [job] = world.do({ kind: "submit-jobs", submissions, nowMs: world.nowMs });
   return job?.id ?? 0;
 }
@@ -26,6 +26,41 @@ const stateOf = (index = 0) => world.state.task({ jobId: JOB, index })?.state;
 beforeEach(() => {
   world = new World();
   world.do({ kind: "connect-node", ...aHello("n1") });
+});
+
+describe("a job that is submitted on hold", () => {
+  test("is not placed until it is released, also after a restart", () => {
+    submit({ array: "0-2" }, undefined, true);
+    submit({ array: "0-2", beginAtMs: world.nowMs + 1_000 }, undefined, true);
+    submit({ dependsOn: [{ kind: "singleton", name: "s" }] }, undefined, true);
+    expect(world.changes.filter(({ table }) => table === "job")).toHaveLength(3);
+    world.nowMs += 2_000;
+    expect(placed()).toEqual([]);
+    expect(world.state.jobs.get(JOB)?.job.hold).toMatchObject({ reason: "held by tester" });
+    expect(checkState(world.state)).toEqual([]);
+    expect(digest(readBack(world.changes))).toEqual(digest(world.state));
+    for (const id of [3, 2, 1]) {
+      const jobOnHold = { jobId: jobId(id), index: undefined, hold: undefined };
+      world.do({ kind: "hold-job", ...jobOnHold, nowMs: world.nowMs });
+    }
+    expect(placed()).toHaveLength(4);
+    expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("stays released when its key is repeated", () => {
+    submit({}, "key", true);
+    release();
+    submit({}, "key", true);
+    expect(world.state.jobs.get(JOB)?.job.hold).toBeUndefined();
+    expect(placed()).toEqual(["1.0#1"]);
+  });
+
+  test("has succeeded at once when it requests no energy", () => {
+    submit({ command: [], energy: { wattSeconds: 0 } }, undefined, true);
+    expect(world.state.jobs.get(JOB)?.job).toMatchObject({ closed: { kind: "succeeded" } });
+    expect(world.state.jobs.get(JOB)?.job.hold).toBeUndefined();
+    expect(checkState(world.state)).toEqual([]);
+  });
 });
 
 describe("a job on hold", () => {

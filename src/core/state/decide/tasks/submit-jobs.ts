@@ -28,7 +28,7 @@ export function submitJobs(
   let isGraph = false;
   const total = new MatchTotal();
   for (const [at, submission] of submissions.entries()) {
-    const { spec, idempotencyKey, instance } = submission;
+    const { spec, idempotencyKey, instance, isHeld = false } = submission;
     const existing = findExisting(state, keysHere, submission, at);
     if (existing !== undefined) {
       answer.push({ id: existing, existed: true });
@@ -47,6 +47,7 @@ export function submitJobs(
       closed: undefined,
       waitsFor: undefined,
       ...(instance && { instance }),
+      ...(isHeld && !isNothing && { hold: { by, atMs: nowMs, reason: `held by ${by}` } }),
     };
     jobs.push(job);
     if (spec.dependsOn !== undefined) isGraph = true;
