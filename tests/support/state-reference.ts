@@ -101,7 +101,7 @@ export function statesPage(): string {
       ["`busbar run`", "that of the job; 1 if the job has none; 130 after Ctrl-C"],
       [
         "`busbar wait`, `submit --wait`, `rerun --wait`",
-        "0 if all jobs succeeded, or were skipped with exit code 0; else 1",
+        "0 if all jobs succeeded, or were skipped with exit code 0; 124 if some had not ended within `--timeout`; else 1",
       ],
       ["`busbar submit --dry-run`, `busbar satisfy`", "0 if it would be accepted; else 1"],
       [

@@ -6,8 +6,9 @@ import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { forEachId, inTurn } from "./change-each.ts";
 import { waitAndTell } from "./wait-command.ts";
+import { addWaitTimeout, checkTimeout, type TimeoutFlags } from "./wait-timeout.ts";
 
-interface RerunFlags extends ConditionFlags {
+interface RerunFlags extends ConditionFlags, TimeoutFlags {
   readonly failed?: true;
   readonly idempotencyKey?: string;
   readonly wait?: true;
@@ -23,7 +24,8 @@ export function declareRerun(command: Command, shell: Shell): void {
       "the same key submits only once, however often this command is repeated",
     )
     .option("--wait", "wait until it has ended; exit 1 unless it succeeded")
-    .option("-q, --quiet", "print only the id")
+    .option("-q, --quiet", "print only the id");
+  addWaitTimeout(command)
     .addHelpText(
       "after",
       `
@@ -42,6 +44,7 @@ Examples:
 /** One rejection does not prevent the others. */
 async function rerun(session: Session, ids: readonly string[], flags: RerunFlags): Promise<Answer> {
   const { failed: failedOnly = false, idempotencyKey, ifRevision, quiet } = flags;
+  checkTimeout(flags);
   if (ids.length > 1 && idempotencyKey !== undefined) {
     throw invalid("--idempotency-key", "is for one job; leave it out for several");
   }
@@ -65,6 +68,7 @@ async function rerun(session: Session, ids: readonly string[], flags: RerunFlags
   const answer = await waitAndTell(session, rows, {
     revision,
     mayHaveEnded: rows.map((row) => row.id),
+    timeoutMs: flags.timeout,
   });
   if (exitCode === 0) return answer;
   return { ...answer, json: { ...(answer.json as object), errors }, exitCode };

@@ -1,26 +1,37 @@
 import type { Command } from "commander";
+import type { Job } from "../../client/messages.ts";
 import { invalid } from "../../lib/errors.ts";
+import { formatDuration } from "../../lib/units.ts";
 import { jobOrTaskId } from "../flags.ts";
 import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
-import { waitForJobs } from "../jobs/wait.ts";
+import { waitForJobs, type WaitFrom } from "../jobs/wait.ts";
 import { inTurn } from "./change-each.ts";
 import { tellFailures } from "./tell-failures.ts";
+import { TIMEOUT, type TimeoutFlags } from "./wait-timeout.ts";
 
 export function declareWait(command: Command, shell: Shell): void {
   command
     .argument("<id...>", "jobs", inTurn(wholeJobId))
+    .option(...TIMEOUT)
     .addHelpText(
       "after",
       `
-Exits 0 when all succeeded. Exits 1 otherwise, and prints why each of the others did not.
+Exits 0 when all succeeded. Exits 1 otherwise, and prints why each of the others did not. Exits 124 when
+the time of --timeout is over, and prints which jobs have not ended; they continue. --timeout 0s looks once.
 
 Examples:
   busbar wait 17
-  busbar wait 17 18 && ./collect.sh`,
+  busbar wait 17 18 && ./collect.sh
+  busbar wait 17 --timeout 10m || busbar cancel 17`,
     )
-    .action((ids: readonly string[]) => shell.run(command, (session) => wait(session, ids)));
+    .action((ids: readonly string[], { timeout }: TimeoutFlags) =>
+      shell.run(command, (session) => wait(session, ids, timeout)),
+    );
 }
+
+/** That of timeout(1). */
+const LATE_CODE = 124;
 
 /** The end of one task is not the end of its job. */
 function wholeJobId(text: string): string {
@@ -30,27 +41,44 @@ function wholeJobId(text: string): string {
   throw invalid("<id>", `${id} is one task; name the job, ${job}`);
 }
 
-async function wait(session: Session, ids: readonly string[]): Promise<Answer> {
+async function wait(
+  session: Session,
+  ids: readonly string[],
+  timeoutMs: number | undefined,
+): Promise<Answer> {
   const client = await session.client();
   const unique = [...new Set(ids)];
   const { revision } = await client.countJobs({});
-  const rows: SubmittedRow[] = [];
-  for (const id of unique) {
-    const job = await client.getJob({ id }); // a wrong id is an error before the wait begins
-    rows.push({ id: job.id, existed: true });
-  }
-  return waitAndTell(session, rows, { revision, mayHaveEnded: rows.map(({ id }) => id) });
+  const known: Job[] = [];
+  for (const id of unique) known.push(await client.getJob({ id })); // a wrong id is an error before the wait begins
+  const rows = known.map(({ id }) => ({ id, existed: true }));
+  return waitAndTell(session, rows, { revision, mayHaveEnded: [], known, timeoutMs });
 }
 
-/** Waits until all have ended. */
+/** Waits until all have ended, or the time is over. */
 export async function waitAndTell(
   session: Session,
   rows: readonly SubmittedRow[],
-  from: Parameters<typeof waitForJobs>[2],
+  from: WaitFrom,
 ): Promise<Answer> {
-  const ended = await waitForJobs(session, rows, from);
+  const { ended, late } = await waitForJobs(session, rows, from);
   // Succeeded, or skipped because it was not needed.
   const bad = ended.filter(({ exitCode }) => exitCode !== 0);
   if (bad.length > 0 && session.format === "table") await tellFailures(session, bad);
-  return { json: { jobs: ended }, text: () => "", exitCode: bad.length === 0 ? 0 : 1 };
+  if (late.length === 0) {
+    return { json: { jobs: ended }, text: () => "", exitCode: bad.length === 0 ? 0 : 1 };
+  }
+  if (session.format === "table") await session.note(lateText(late, from.timeoutMs ?? 0));
+  return { json: { jobs: ended, notEnded: late }, text: () => "", exitCode: LATE_CODE };
+}
+
+/** More ids are only counted. */
+const IDS_TOLD = 10;
+
+/** "jobs 17, 18 have not ended after 5s"; of many the first ones. */
+function lateText(ids: readonly string[], timeoutMs: number): string {
+  const told = ids.slice(0, IDS_TOLD).join(", ");
+  const more = ids.length > IDS_TOLD ? ` and ${ids.length - IDS_TOLD} more` : "";
+  const which = ids.length === 1 ? `job ${told} has` : `jobs ${told}${more} have`;
+  return `${which} not ended after ${formatDuration(timeoutMs)}`;
 }

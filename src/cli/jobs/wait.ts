@@ -1,3 +1,4 @@
+import type { Job } from "../../client/messages.ts";
 import { isEnded } from "../../client/state.ts";
 import { followEvents } from "./follow.ts";
 import { toJobRow } from "../json.ts";
@@ -25,53 +26,94 @@ const REDRAW_MS = 100;
 /** How many jobs are requested at once. */
 const ASKED_AT_ONCE = 32;
 
-/**
- * The jobs after they have ended, in the order of submission. `mayHaveEnded`: those that could have ended by the revision of the answer,
- * because they existed or were skipped.
- */
+/** A timer of Node's lasts 24 days at most. */
+const TIMER_MS_MAX = 86_400_000;
+
+export interface WaitFrom {
+  readonly revision: bigint;
+  /** The jobs that could have ended by this revision, because they existed or were skipped. */
+  readonly mayHaveEnded: Iterable<string>;
+  /** Jobs as they were read after this revision. */
+  readonly known?: readonly Job[];
+  /** Absent: waits for ever. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface Waited {
+  /** The jobs that have ended, in the order of submission. */
+  readonly ended: readonly JobRow[];
+  /** The ids of those that had not ended in time. */
+  readonly late: readonly string[];
+}
+
+/** Waits until all jobs have ended, or the time is over. */
 export async function waitForJobs(
   session: Session,
   submitted: readonly SubmittedRow[],
-  {
-    revision,
-    mayHaveEnded,
-  }: { readonly revision: bigint; readonly mayHaveEnded: Iterable<string> },
-): Promise<readonly JobRow[]> {
+  from: WaitFrom,
+): Promise<Waited> {
   const ended = new Map<string, JobRow>();
   const waiting = new Set(submitted.map(({ id }) => id));
   const client = await session.client();
   const progress = createProgressLine(session, waiting.size);
   const stop = new AbortController();
-  const see = (job: Parameters<typeof toJobRow>[0] | undefined): void => {
-    if (job === undefined || !isEnded(job.state) || !waiting.delete(job.id)) return;
+  const see = (job: Job): void => {
+    if (!isEnded(job.state) || !waiting.delete(job.id)) return;
     ended.set(job.id, toJobRow(job));
   };
   const only = submitted.length === 1 ? { jobId: submitted[0]?.id ?? "", tasks: true } : {};
-  let unsure = [...mayHaveEnded];
-  const events = followEvents(
-    session,
-    { ...only, jobs: true, afterRevision: revision },
-    { signal: stop.signal },
-  );
-  for await (const { event } of events) {
-    if (event.case === "sync" || event.case === "ask") {
-      if (event.case === "ask") unsure = [...waiting];
-      for (let at = 0; at < unsure.length; at += ASKED_AT_ONCE) {
-        const some = unsure.slice(at, at + ASKED_AT_ONCE);
-        for (const job of await Promise.all(some.map((id) => client.getJob({ id })))) see(job);
-        // All have to end: while one has not, later ones need not be requested.
-        if (event.case === "ask" && some.some((id) => waiting.has(id))) break;
+  const { signal } = stop;
+  let unsure = [...from.mayHaveEnded];
+  const follow = async (): Promise<void> => {
+    const following = { ...only, jobs: true, afterRevision: from.revision };
+    for await (const { event } of followEvents(session, following, { signal })) {
+      if (event.case === "sync" || event.case === "ask") {
+        if (event.case === "ask") unsure = [...waiting];
+        for (let at = 0; at < unsure.length; at += ASKED_AT_ONCE) {
+          const some = unsure.slice(at, at + ASKED_AT_ONCE);
+          const read = some.map((id) => client.getJob({ id }, { signal }));
+          for (const job of await Promise.all(read)) see(job);
+          // All have to end: while one has not, later ones need not be requested.
+          if (event.case === "ask" && some.some((id) => waiting.has(id))) break;
+        }
+        unsure = [...waiting]; // after a lost connection anything may have happened
       }
-      unsure = [...waiting]; // after a lost connection anything may have happened
+      if (event.case === "job") see(event.value);
+      if (event.case === "task" && isEnded(event.value.state)) progress.countTask();
+      await progress.draw(ended);
+      if (waiting.size === 0) return;
     }
-    if (event.case === "job") see(event.value);
-    if (event.case === "task" && isEnded(event.value.state)) progress.countTask();
-    await progress.draw(ended);
-    if (waiting.size === 0) break;
+  };
+  for (const job of from.known ?? []) see(job);
+  const alarm = startAlarm(session, from.timeoutMs, stop);
+  try {
+    if (waiting.size > 0 && !signal.aborted) await follow();
+  } catch (error) {
+    if (!alarm.isOver()) throw error;
+  } finally {
+    stop.abort();
+    await progress.clear();
   }
-  stop.abort();
-  await progress.clear();
-  return submitted.flatMap(({ id }) => ended.get(id) ?? []);
+  return { ended: submitted.flatMap(({ id }) => ended.get(id) ?? []), late: [...waiting] };
+}
+
+/** Aborts the wait when its time is over. */
+function startAlarm({ context }: Session, timeoutMs: number | undefined, stop: AbortController) {
+  let isOver = false;
+  const ring = (): void => {
+    if (stop.signal.aborted) return;
+    isOver = true;
+    stop.abort();
+  };
+  const count = async (): Promise<void> => {
+    for (let leftMs = timeoutMs ?? 0; leftMs > 0; leftMs -= TIMER_MS_MAX) {
+      await context.sleep(Math.min(leftMs, TIMER_MS_MAX), stop.signal);
+    }
+    ring();
+  };
+  if (timeoutMs === 0) ring();
+  else if (timeoutMs !== undefined) void count();
+  return { isOver: () => isOver };
 }
 
 /** One line that is overwritten, on a terminal only. */

@@ -11,9 +11,10 @@ import { withDirectory } from "./flags/directory-flags.ts";
 import { inputText } from "./flags/input-text.ts";
 import { checkStdin, flagName, type JobFlags, placementOf, toSubmission } from "./job-flags.ts";
 import { selectionOf } from "./select-flags.ts";
+import type { TimeoutFlags } from "../changes/wait-timeout.ts";
 import type { Session } from "../session.ts";
 
-export interface SubmitFlags extends JobFlags {
+export interface SubmitFlags extends JobFlags, TimeoutFlags {
   readonly file?: string;
   readonly jobspec?: string;
   readonly dryRun?: true;
@@ -32,7 +33,15 @@ export type Input =
     }
   | { readonly kind: "jobspec"; readonly jobspec: SubmitJobspecInit };
 
-const ALWAYS = ["wait", "quiet", "dryRun", "allowUnsatisfiable", "server", "output"] as const;
+const ALWAYS = [
+  "wait",
+  "timeout",
+  "quiet",
+  "dryRun",
+  "allowUnsatisfiable",
+  "server",
+  "output",
+] as const;
 /** All other fields of a job must be in the file. */
 const WITH_FILE: readonly string[] = ["file", ...ALWAYS];
 /** Terms for all jobs of a jobspec that are not in it. */

@@ -7,6 +7,7 @@ import { toSubmittedRow } from "../json.ts";
 import { clean } from "../render/page.ts";
 import type { SubmittedRow } from "../rows.ts";
 import { STRATEGIES } from "./select-flags.ts";
+import { addWaitTimeout, checkTimeout } from "../changes/wait-timeout.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import {
   endedAtOnce,
@@ -55,10 +56,12 @@ export function declareSubmit(command: Command, shell: Shell): void {
     .option("--dry-run", "only show where tasks would go now, and why others would wait")
     .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
     .option("-q, --quiet", "print only the ids");
+  addWaitTimeout(command);
   addJobFlags(command, shell.context);
   addHoldFlag(command);
   command.addHelpText("after", HELP).action((words: readonly string[], flags: SubmitFlags) =>
     shell.run(command, async (session) => {
+      checkTimeout(flags);
       const input = await readInput(session, words, flags);
       if (flags.dryRun !== true) return submit(session, input, flags);
       const { dryRun } = await import("./dry-run.ts");
@@ -86,7 +89,8 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
     await session.print(undefined, () => lines.join("\n"));
   }
   const { waitAndTell } = await import("../changes/wait-command.ts");
-  return waitAndTell(session, rows, { revision, mayHaveEnded: endedAtOnce(input, rows) });
+  const mayHaveEnded = endedAtOnce(input, rows);
+  return waitAndTell(session, rows, { revision, mayHaveEnded, timeoutMs: flags.timeout });
 }
 
 /** Requested before: a submission creates the groups that it names. */
