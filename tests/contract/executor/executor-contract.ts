@@ -22,6 +22,8 @@ export interface SampleWork {
   endless(): RunRequest["work"];
   /** Prints one line to stdout at each execution, then continues until it is stopped. */
   counting(line: string): RunRequest["work"];
+  /** Is stopped by SIGSTOP, prints "frozen", and prints "bye" and ends when it gets TERM and continues; absent: it cannot be. */
+  readonly frozen?: (() => RunRequest["work"]) | undefined;
 }
 
 export function aRequest(work: RunRequest["work"], over: Partial<RunRequest> = {}): RunRequest {
@@ -216,6 +218,19 @@ export function describeExecutorContract(
       executor.start(aRequest(work.endless(), { timeLimitMs: 50 }));
       expect((await endOfRun(executor, ID)).end.kind).toBe("time-limit");
     });
+
+    test.skipIf(work.frozen === undefined)(
+      "a run that SIGSTOP has stopped can end within its grace period",
+      async () => {
+        const executor = await open();
+        const frozen = work.frozen?.() ?? work.endless();
+        executor.start(aRequest(frozen, { killGraceMs: 120_000 }));
+        expect(await firstOutput(executor)).toBe("frozen\n");
+        executor.stop(ID);
+        expect((await endOfRun(executor, ID, 30_000)).end.kind).toBe("stopped");
+        expect((await readAll(executor, ID, "stdout")).text).toBe("frozen\nbye\n");
+      },
+    );
 
     test("both streams are separate and end with eof", async () => {
       const executor = await open();

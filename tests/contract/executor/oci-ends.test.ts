@@ -30,6 +30,20 @@ describeContainers("a container, when it ends,", (world) => {
     expect((await readAll(runs.executor, polite, "stdout")).text).toBe("ready\nbye\n");
   });
 
+  test("can end within its grace period when SIGSTOP has stopped its first process", async () => {
+    const mark = `frozen-${process.pid}`;
+    const text = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    const id = runs.start(shell(text, mark), { killGraceMs: 120_000 });
+    await runs.untilOutput(id, "ready\n");
+    const [first = 0] = firstProcesses(mark);
+    kill(first, "SIGSTOP");
+    const isStopped = () => /^State:\sT/m.test(readFileSync(`/proc/${first}/status`, "utf8"));
+    await eventually(isStopped, { what: "it to be stopped" });
+    runs.executor.stop(id);
+    expect((await endOfRun(runs.executor, id, 30_000)).end.kind).toBe("stopped");
+    expect((await readAll(runs.executor, id, "stdout")).text).toBe("ready\nbye\n");
+  });
+
   test("that ignores TERM is killed after its grace period, and no process of it is left", async () => {
     const id = runs.start(shell("trap '' TERM; echo ready; sleep 1000 & wait; sleep 1000"), {
       killGraceMs: 100,
@@ -157,3 +171,19 @@ describeContainers("a container, when it ends,", (world) => {
     await bed.dispose();
   });
 });
+
+/** The first processes of containers whose command has this word. */
+function firstProcesses(word: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+        const status = readFileSync(`/proc/${pid}/status`, "utf8");
+        return words.includes(word) && /^NSpid:.*\s1$/m.test(status);
+      } catch {
+        return false; // it has ended
+      }
+    })
+    .map(Number);
+}

@@ -11,9 +11,9 @@ import { sampleProcesses, shell } from "./process-behaviour.ts";
 
 describeContainers("a container", (world) => {
   const { directory, image } = world;
-  describeExecutorContract("processes in containers", sampleProcesses, () =>
-    makeOciBed(image, world),
-  );
+  // The first process of a container cannot stop itself: oci-ends.test.ts stops one from outside.
+  const { frozen: _, ...work } = sampleProcesses;
+  describeExecutorContract("processes in containers", work, () => makeOciBed(image, world));
   const runs = new OciRuns(world);
 
   test("has the image's programs, a name, the image's variables and the job's over them", async () => {

@@ -24,6 +24,11 @@ export const sampleProcesses: SampleWork = {
   printing: (stdout, stderr) => shell('printf %s "$1"; printf %s "$2" >&2', stdout, stderr),
   endless: () => ({ kind: "command", argv: ["sleep", "1000"] }),
   counting: (line) => shell('echo "$1"; exec sleep 1000', line),
+  frozen: () =>
+    shell(`trap 'echo bye; exit 0' TERM
+(until grep -q '^State:.T' /proc/$$/status; do sleep 0.05; done; echo frozen) &
+kill -STOP $$
+wait`),
 };
 
 /** How commands run, with any starter: their input, and the reports of their ends. */

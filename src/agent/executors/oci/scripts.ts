@@ -18,7 +18,8 @@ exec "$@"
  *
  * - TERM reaches runc by itself: it is sent to the whole session, and runc passes it on. But the first process of a pid
  *   namespace ignores signals that it has no handler for. A process for which TERM would have its default effect, if it were not the first,
- *   gets KILL instead: once, because a program may drop its handler while it ends in good order.
+ *   gets KILL instead: once, because a program may drop its handler while it ends in good order. CONT follows, because a process
+ *   that SIGSTOP has stopped could not handle TERM.
  * - Traps catch signals here, in each subshell too, so that exit codes are not lost; executed programs have the defaults.
  * - With several containers sed puts the name of each before its lines. sed must outlive TERM to print the last of them.
  */
@@ -43,6 +44,7 @@ stop() {
     [ $((mask & 0x4000)) -eq 0 ] || signal=TERM
   done
   kill -s "$signal" "$pid" 2>/dev/null
+  kill -s CONT "$pid" 2>/dev/null
 }
 
 stop_all() {

@@ -6,7 +6,10 @@ import { identityOf, membersOf } from "../../proc.ts";
  * like timeout(1) make their own process groups within it, so signalling the leader's group alone would miss them.
  */
 export interface Sessions {
-  /** Sends `signal` to every process of each session; those in the leader's own group get it at once. */
+  /**
+   * Sends `signal` to every process of each session; those in the leader's own group get it at once. After TERM each also gets CONT: a
+   * process that SIGSTOP has stopped could not end before its KILL.
+   */
   signal(sessions: readonly ProcessIdentity[], signal: "SIGTERM" | "SIGKILL"): void;
   /** The leaders (pids) whose sessions still have processes. Their wrappers have ended. */
   inhabited(sessions: readonly ProcessIdentity[]): ReadonlySet<number>;
@@ -17,9 +20,9 @@ export interface Sessions {
 export const linuxSessions: Sessions = {
   signal(sessions, signal) {
     const all = new Set(sessions.map(({ pid }) => pid));
-    for (const session of all) send(-session, signal);
+    for (const session of all) sendWaking(-session, signal);
     for (const [session, members] of membersOf(all)) {
-      for (const { pid, group } of members) if (group !== session) send(pid, signal);
+      for (const { pid, group } of members) if (group !== session) sendWaking(pid, signal);
     }
   },
   inhabited(sessions) {
@@ -44,6 +47,12 @@ function orphansOf(sessions: readonly ProcessIdentity[]): ReturnType<typeof memb
     if (identityOf(session)?.startTicks !== leaders.get(session)) found.delete(session);
   }
   return found;
+}
+
+/** KILL needs no CONT. */
+export function sendWaking(target: number, signal: "SIGTERM" | "SIGKILL"): void {
+  send(target, signal);
+  if (signal === "SIGTERM") send(target, "SIGCONT");
 }
 
 function send(target: number, signal: NodeJS.Signals): void {

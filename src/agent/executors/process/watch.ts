@@ -6,7 +6,7 @@ import { isAlive } from "../../proc.ts";
 import { cutOutput } from "../../runs/output.ts";
 import type { ProcessRun } from "./run.ts";
 import type { RunGroups } from "./cgroups/run-groups.ts";
-import type { Sessions } from "./sessions.ts";
+import { type Sessions, sendWaking } from "./sessions.ts";
 import type { Survivors } from "./survivors.ts";
 import { send } from "./survivors.ts";
 import type { StateFile } from "./state-file.ts";
@@ -186,7 +186,7 @@ export class Watch {
     run.warned ??= new Set();
     for (const pid of pids) {
       if (isDue) send(pid, "SIGKILL");
-      else if (!run.warned.has(pid)) send(pid, "SIGTERM");
+      else if (!run.warned.has(pid)) sendWaking(pid, "SIGTERM");
       run.warned.add(pid);
     }
   }

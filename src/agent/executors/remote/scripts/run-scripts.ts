@@ -68,7 +68,7 @@ busbar_signal() {
     { read -r BUSBAR_LINE <"$BUSBAR_AT/stat"; } 2>/dev/null || continue
     set -- "$1" "$2" \${BUSBAR_LINE##*) }
     [ "$6" = "$BUSBAR_SESSION" ] && [ "$3" != Z ] && [ "$3" != X ] || continue
-    [ "\${BUSBAR_AT#/proc/}" = "$BUSBAR_PID" ] && continue
+    [ "\${BUSBAR_AT#/proc/}" = "$BUSBAR_PID" ] && [ "$1" != CONT ] && continue
     BUSBAR_FOUND=0
     kill -"$1" "\${BUSBAR_AT#/proc/}" 2>/dev/null
   done
@@ -85,6 +85,7 @@ busbar_nap() { sleep 0.1 2>/dev/null || sleep 1; }
 busbar_end_session() {
   BUSBAR_NAPS=$2
   busbar_signal TERM "$1"
+  busbar_signal CONT "$1"
   while busbar_signal 0 "$1"; do
     [ "$BUSBAR_NAPS" -gt 0 ] || { busbar_signal KILL "$1"; [ "$BUSBAR_NAPS" -gt -300 ] || return 1; }
     BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
