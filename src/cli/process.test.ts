@@ -218,9 +218,16 @@ test("in a directory that was removed, commands that need it say so, and others 
     const code = await new Promise((resolve) => child.once("close", resolve));
     return { code, output };
   };
-  const refused = await runIn("submit -- true");
-  expect(refused.code).toBe(1);
-  expect(refused.output).toContain("busbar: the current directory does not exist any more; change");
+  for (const words of ["submit -- true", "submit --cwd here -- true"]) {
+    const refused = await runIn(words);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain("busbar: the current directory does not exist any more;");
+  }
+  expect(await runIn("run --cwd fresh -- print x")).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("x\n"),
+  });
+  expect(await runIn("submit --cwd /tmp -- print x")).toMatchObject({ code: 0 });
   expect(await runIn("version")).toMatchObject({ code: 0 });
 });
 

@@ -240,7 +240,9 @@ export async function toSubmission(
     );
   }
   const missing =
-    hasOwnCommand || script !== undefined ? undefined : missingProgram(words, context);
+    hasOwnCommand || script !== undefined || flags.cwd !== undefined
+      ? undefined
+      : missingProgram(words, context);
   if (missing !== undefined) await session.note(missing);
   const outputFiles = outputFilesOf(flags);
   const entries = await entriesOf(flags, context);
@@ -258,7 +260,7 @@ export async function toSubmission(
       },
       ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
       ...outputFiles,
-      ...containerOf(flags, context.cwd),
+      ...containerOf(flags, context),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),
       ...limitsOf(flags),

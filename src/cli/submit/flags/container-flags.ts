@@ -1,9 +1,10 @@
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { NETWORKS } from "../../../core/model/job/containers/containers.ts";
 import { invalid } from "../../../lib/errors.ts";
+import type { Context } from "../../context.ts";
 import { notEmpty, oneOf } from "../../flags.ts";
 import { collecting } from "../../single-flags.ts";
+import { resolveHere } from "./directory-flags.ts";
 
 interface MountFlag {
   readonly source: string;
@@ -46,19 +47,19 @@ function parseMount(text: string): MountFlag {
 }
 
 /** Relative paths are the caller's, as for --cwd. */
-export function containerOf({ image, mount = [], network }: ContainerFlags, cwd: string) {
+export function containerOf({ image, mount = [], network }: ContainerFlags, context: Context) {
   if (image === undefined) {
     const given = mount.length > 0 ? "--mount" : network === undefined ? undefined : "--network";
     if (given !== undefined) throw invalid(given, "needs --image");
     return {};
   }
-  const mounts = mount.map((each) => ({ ...each, source: resolve(cwd, each.source) }));
-  return { image: withPath(image, cwd), mounts, network };
+  const mounts = mount.map((each) => ({ ...each, source: resolveHere(context, each.source) }));
+  return { image: withPath(image, context), mounts, network };
 }
 
 const FILED = /^(docker-archive|oci-archive|oci):([^:]+)(.*)$/;
 
-function withPath(image: string, cwd: string): string {
+function withPath(image: string, context: Context): string {
   const [, transport = "", path = "", rest = ""] = FILED.exec(image) ?? [];
-  return path === "" ? image : `${transport}:${resolve(cwd, path)}${rest}`;
+  return path === "" ? image : `${transport}:${resolveHere(context, path)}${rest}`;
 }

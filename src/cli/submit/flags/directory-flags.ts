@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import type { JobSubmissionInit } from "../../../client/messages.ts";
 import { PLAIN_RULES } from "../../../core/model/job/plain-fields.ts";
 import type { Context } from "../../context.ts";
@@ -9,8 +9,12 @@ const FRESH = "fresh";
 /** The working directory of tasks: that of `--cwd`, or this directory if the node has it. */
 export function directoryOf({ cwd }: { readonly cwd?: string }, context: Context) {
   if (cwd === undefined) return submitDirectoryOf(context);
-  return cwd === FRESH ? {} : { cwd: resolve(context.cwd, cwd) };
+  return cwd === FRESH ? {} : { cwd: resolveHere(context, cwd) };
 }
+
+/** A path of the caller. An absolute one needs no current directory, which may have been removed. */
+export const resolveHere = (context: Context, path: string): string =>
+  isAbsolute(path) ? resolve(path) : resolve(context.cwd, path);
 
 /** Why the program will not be found though this directory has a file of its name; undefined: it will, or has none. */
 export function missingProgram([program = ""]: readonly string[], context: Context) {
