@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { packageRoot } from "../lib/files/package-root.ts";
 
 /**
@@ -11,15 +11,16 @@ export function ownCommand(
   cwd: string,
   root = packageRoot(import.meta.dirname),
 ): string {
-  if (existsSync(join(root, "src"))) return commandOfCheckout(root, cwd);
+  if (existsSync(join(root, "src"))) return commandOfCheckout(root, cwd, env["PATH"]);
   const project = env["npm_config_local_prefix"];
   const isOfProject = project !== undefined && root === join(project, "node_modules", "busbar");
   return isOfProject ? "npx busbar" : "busbar";
 }
 
-function commandOfCheckout(root: string, cwd: string): string {
-  const path = join(root, "busbar");
-  const fromHere = relative(cwd, path);
+function commandOfCheckout(root: string, cwd: string, path = ""): string {
+  if (path.split(delimiter).includes(root)) return "busbar";
+  const whole = join(root, "busbar");
+  const fromHere = relative(cwd, whole);
   if (!fromHere.startsWith("..")) return `./${fromHere}`;
-  return fromHere.length < path.length ? fromHere : path;
+  return fromHere.length < whole.length ? fromHere : whole;
 }

@@ -52,6 +52,7 @@ const normalize = (text: string): string =>
     .replaceAll(/--server \S+ /g, "")
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")
     .replaceAll(/^(Data:\s+)\S+/gm, "$1DIRECTORY")
+    .replaceAll(/^(Try:\s+)(?:\.\/)?busbar /gm, "$1COMMAND ") // by its directory, or by the search path
     .replaceAll(/\b\d+(?:ms|s|m|h) ago\b/g, "now")
     .replaceAll(/\b\d+(?:\.\d+)?(?:ms|s)\b/g, "TIME")
     .replaceAll(/\b[\d.]+(?:B|[KMGT]iB)(?:\/[\d.]+(?:B|[KMGT]iB))?/g, "SIZE")
