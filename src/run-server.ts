@@ -2,6 +2,7 @@ import { join } from "node:path";
 import manifest from "../package.json" with { type: "json" };
 import { readAgentKey } from "./agent/identity.ts";
 import { agentService } from "./api/native/grpc/agent-service.ts";
+import { processConnections } from "./api/grpc/connections/limit-connections.ts";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
 import type { GrpcService } from "./api/grpc/service.ts";
 import { type CallMemory, createCallMemory, releasedBytes } from "./api/grpc/memory/call-memory.ts";
@@ -40,6 +41,7 @@ import {
 } from "./server/credentials/rainbow-secrets.ts";
 import { startupStep } from "./server/loop/startup-step.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
+import { logRefusedConnections } from "./system/log-refused-connections.ts";
 import { createThreadReader } from "./server/readers/thread-reader.ts";
 import { createSystemRandom } from "./system/random.ts";
 import { createSecretHasher } from "./system/secret-hasher.ts";
@@ -131,12 +133,14 @@ export async function runServer(
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
   const stopCollecting = collectWhenIdle(options.clock, () => releasedBytes(memory));
+  const stopLogging = logRefusedConnections(processConnections, options);
   const serve = async (): Promise<void> => {
     try {
       await Promise.race([stopped, broken.promise]);
     } finally {
       logger.info({}, "stopping");
       stopCollecting();
+      stopLogging();
       await doors.close();
       await plane.close();
     }

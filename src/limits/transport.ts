@@ -10,6 +10,8 @@ export const transportLimits = {
   unpackingsAtOnceMax: 2, // in threads: the unpacked bytes are charged when they are there
   documentBytesMax: 64 * MIB, // of a message or body with a graph, and of answers about many clusters
   connectionsMax: 25_000, // of one listener
+  connectionsGuaranteed: 128, // of one listener, whatever callers of others do; fewer where the process may have few file descriptors
+  descriptorsReserved: 256, // of the process, for files, children and connections to others
   listenBacklogMax: 16_384, // connections not accepted yet; the kernel allows net.core.somaxconn
   httpKeepAliveMs: 72_000, // until the next request on a connection; longer than proxies keep theirs
   headersReceiveMsMax: 10_000, // for the headers of an HTTP request to arrive

@@ -1,6 +1,7 @@
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
+import { limitConnections } from "./connections/limit-connections.ts";
 import { toListenError } from "./listen-error.ts";
 
 export interface Listener {
@@ -38,7 +39,7 @@ export async function listen(
     socket.once("close", () => sockets.delete(socket));
     onConnection(socket);
   });
-  listener.maxConnections = limits.connectionsMax;
+  limitConnections(listener);
   await bound(listener, { host, port }, { address, flag });
   return {
     address: formatAddress({ host, port: boundPort(listener) ?? port }),

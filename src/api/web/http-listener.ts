@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
+import { limitConnections } from "../grpc/connections/limit-connections.ts";
 import { toListenError } from "../grpc/listen-error.ts";
 
 export interface HttpListener {
@@ -33,7 +34,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     },
     (request, response) => void options.serve(request, response),
   );
-  server.maxConnections = limits.connectionsMax;
+  limitConnections(server);
   try {
     await listen(server, host, port);
   } catch (error) {

@@ -9,6 +9,7 @@ import type { GraphqlDoor } from "../graphql/routes.ts";
 import { answerNoRequest } from "./guards/answer-no-request.ts";
 import { type HttpHost, OpenStreams } from "./guards/host.ts";
 import type { App } from "./schemas/typebox-provider.ts";
+import { limitConnections } from "../../grpc/connections/limit-connections.ts";
 import { byAddress, type Identify } from "../../grpc/identify.ts";
 import { toListenError } from "../../grpc/listen-error.ts";
 import { type CallMemory, createCallMemory } from "../../grpc/memory/call-memory.ts";
@@ -72,7 +73,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
     (request, response) => void answer(app, logger, { request, response }),
   );
-  server.maxConnections = limits.connectionsMax;
+  limitConnections(server);
   server.on("clientError", answerNoRequest);
   // Reading it now makes the socket remember it: a connection that closes later needs its address too.
   server.on("connection", ({ remoteAddress }) => remoteAddress);

@@ -1,5 +1,6 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
+import { processConnections } from "../../grpc/connections/limit-connections.ts";
 import type { Traffic } from "../../grpc/traffic.ts";
 import {
   createProcessMeter,
@@ -8,7 +9,7 @@ import {
   timeMetrics,
   trafficMetrics,
 } from "./metrics.ts";
-import { formatMetrics, gauge, type MetricFamily } from "./prometheus.ts";
+import { counter, formatMetrics, gauge, type MetricFamily } from "./prometheus.ts";
 
 interface MetricsText {
   (operations: Operations): Promise<string>;
@@ -25,6 +26,11 @@ export function renderMetrics(traffic: Traffic): MetricsText {
       ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
       ...timeMetrics(await operations.times()),
       ...trafficMetrics(traffic),
+      counter(
+        "busbar_connections_refused_total",
+        "Connections that were closed at once, because others need the file descriptors",
+        processConnections.refused,
+      ),
       ...meter.metrics(),
     ]);
   return Object.assign(render, { close: () => meter.close() });
