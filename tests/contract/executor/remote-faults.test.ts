@@ -172,6 +172,32 @@ describe("an unreliable far end", () => {
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 6 });
   });
 
+  /** Each file there can have so many blocks of 512 bytes: like a disk that is full. */
+  const fill = (blocks: number): void => {
+    const there = bed.shell();
+    const exec = there.exec.bind(there);
+    const limited = `ulimit -f ${blocks}; trap '' XFSZ; exec "$@"`;
+    there.exec = (argv, options) => exec(["/bin/sh", "-c", limited, "sh", ...argv], options);
+  };
+
+  test("nothing begins on a full disk, where its end could not be recorded", async () => {
+    const executor = await open();
+    fill(0);
+    executor.start(aRequest(shell("echo began | cat >&2; exit 3")));
+    expect((await endOfRun(executor, ID)).end).toEqual({
+      kind: "node-fault",
+      message: expect.stringContaining("cannot write to"),
+    });
+  });
+
+  test("a script that does not fit on the disk is not run in part", async () => {
+    const executor = await open();
+    fill(16);
+    const text = `exit 5\n${"#".repeat(16_000)}\n`;
+    executor.start(aRequest({ kind: "script", text }));
+    expect((await endOfRun(executor, ID)).end).toMatchObject({ kind: "node-fault" });
+  });
+
   test("stop ends processes that have left their group, and after the grace period those that ignore TERM", async () => {
     const executor = await open({ clock: realClock });
     const text = `trap '' TERM

@@ -140,6 +140,9 @@ function endOf(
       return { kind: "node-fault", message: "its machine cannot make a directory" };
     return { kind: "could-not-start", message: REFUSALS["no-directory"](program) };
   }
+  if (lines.includes("unwritten")) {
+    return { kind: "node-fault", message: "its machine cannot write its script to the disk" };
+  }
   if (lines.includes("unstarted")) {
     const why = exitCode === 127 ? "not-found" : "not-executable";
     return { kind: "could-not-start", message: REFUSALS[why](program) };

@@ -14,7 +14,7 @@
  *   <the wrapper's line of /proc/self/stat>      its identity, which no later process has
  *   began <uptime, s> <that of its chain>        times by the machine's uptime: clocks may differ
  *   said                                         the shell reported that a signal ended the command
- *   unstarted | nowhere | stopped                the command was not executed, and why
+ *   unstarted | nowhere | unwritten | stopped    the command was not executed, and why
  *   ended <uptime, s> <exit code> | vanished <at, ms>
  *   end
  */
@@ -24,7 +24,7 @@ export const SHOW = `
 busbar_show() {
   { while IFS= read -r BUSBAR_LINE; do
     case $BUSBAR_LINE in
-      "terms "* | "began "* | "ended "* | "vanished "* | [0-9]* | unstarted | nowhere | stopped | end)
+      "terms "* | "began "* | "ended "* | "vanished "* | [0-9]* | unstarted | nowhere | unwritten | stopped | end)
         printf '%s\\n' "$BUSBAR_LINE" ;;
       *) printf 'said\\n' ;;
     esac

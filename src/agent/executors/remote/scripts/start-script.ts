@@ -14,6 +14,7 @@ import { LIBRARY, SHOW } from "./run-scripts.ts";
  * - Started by setsid(1), it leads a session of its own. At most one command runs there at a time.
  * - A run is claimed, then the gate of its link must be open and its chain not shut, and then it has
  *   begun. Whoever closes the gate, or shuts the chain, and looks afterwards sees all that will ever begin.
+ * - A run whose claim does not fit on the disk does not begin, and a script that does not is not run in part.
  * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
  *   exit code, and what is caught is reset to default in the command.
  * - The command replaces a subshell by \`exec\`. Only when that fails does the subshell reach its EXIT
@@ -67,7 +68,7 @@ while [ $# -gt 0 ] && [ -z "$BUSBAR_CUT" ]; do
   BUSBAR_WORDS=$1 BUSBAR_ID=$2
   if { true >"$2.state"; } 2>/dev/null; then
     exec 9>>"$2.state" 2>&9
-    printf '%s\\n%s\\n' "$3" "$BUSBAR_WHO" >&9
+    printf '%s\\n%s\\n' "$3" "$BUSBAR_WHO" >&9 || { rm -f -- "$2.state"; break; }
     if [ ! -e "$BUSBAR_GATE" ] || [ -e "$BUSBAR_SHUT" ]; then
       rm -f -- "$2.state"
       break
@@ -84,7 +85,7 @@ while [ $# -gt 0 ] && [ -z "$BUSBAR_CUT" ]; do
       shift 7
       [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$BUSBAR_ID.script"; chmod 700 "$BUSBAR_ID.script"; }
       while [ "$BUSBAR_PIECES" -gt 0 ]; do
-        printf %s "$1" >>"$BUSBAR_ID.script"
+        printf %s "$1" >>"$BUSBAR_ID.script" || { printf 'unwritten\\n' >>"$BUSBAR_ID.state"; exit 1; }
         shift
         BUSBAR_PIECES=$((BUSBAR_PIECES - 1))
       done
