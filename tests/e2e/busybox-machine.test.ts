@@ -1,10 +1,19 @@
-import { rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
-import { describeExecutorContract } from "../contract/executor/executor-contract.ts";
-import { describeProcesses, sampleProcesses } from "../contract/executor/process-behaviour.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import {
+  aRequest,
+  describeExecutorContract,
+  endOfRun,
+} from "../contract/executor/executor-contract.ts";
+import {
+  describeProcesses,
+  sampleProcesses,
+  shell,
+} from "../contract/executor/process-behaviour.ts";
 import { makeRemoteBed } from "../contract/executor/remote-bed.ts";
 import { installBusybox } from "../support/busybox.ts";
 
@@ -29,5 +38,21 @@ describe("a remote machine with only busybox", () => {
       hasCoreutils: false,
       knowsInterpreters: true,
     },
+  });
+
+  test("a child that has left the session of its run is ended when the end is recorded", async () => {
+    const bed = makeBed();
+    const executor = await bed.open();
+    const file = join(bed.directory, "child");
+    const text = `setsid sh -c 'echo $$ >"$0"; exec sleep 1000' "$1" </dev/null >/dev/null 2>&1 &
+      while [ ! -s "$1" ]; do sleep 0.05; done`;
+    const request = aRequest(shell(text, file));
+    executor.start(request);
+    await endOfRun(executor, request.id);
+    const child = `/proc/${readFileSync(file, "utf8").trim()}`;
+    expect(existsSync(child)).toBe(true);
+    executor.forget(request.id);
+    await eventually(() => !existsSync(child), { what: "the child to go" });
+    await bed.dispose();
   });
 });

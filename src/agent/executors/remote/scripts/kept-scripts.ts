@@ -10,7 +10,7 @@ export const FORGET = `${LIBRARY}
 cd -- "$0" || exit 1
 BUSBAR_MARK=$1
 shift
-for BUSBAR_AT in $(grep -lF -e "$BUSBAR_MARK" /proc/[0-9]*/environ 2>/dev/null); do
+for BUSBAR_AT in $(grep -lzF -e "$BUSBAR_MARK" /proc/[0-9]*/environ 2>/dev/null); do
   BUSBAR_AT=\${BUSBAR_AT#/proc/}
   BUSBAR_AT=\${BUSBAR_AT%/environ}
   BUSBAR_ID=

@@ -34,7 +34,8 @@ busbar_show() {
 
 /**
  * Finds a run's last line, the leader of its session, whether that lives, and ends the session. A process of a run that has left the
- * session is identified by its environment (BUSBAR_MARK, followed by the run's key).
+ * session is identified by its environment (BUSBAR_MARK, followed by the run's key). Its variables end with a zero byte, where busybox's
+ * grep would stop reading without -z.
  */
 export const LIBRARY = `${SHOW}
 busbar_last() {
@@ -72,7 +73,7 @@ busbar_signal() {
     BUSBAR_FOUND=0
     kill -"$1" "\${BUSBAR_AT#/proc/}" 2>/dev/null
   done
-  for BUSBAR_AT in $(grep -lF -e "$BUSBAR_MARK$2;" /proc/[0-9]*/environ 2>/dev/null); do
+  for BUSBAR_AT in $(grep -lzF -e "$BUSBAR_MARK$2;" /proc/[0-9]*/environ 2>/dev/null); do
     BUSBAR_AT=\${BUSBAR_AT%/environ}
     { read -r BUSBAR_LINE <"$BUSBAR_AT/stat"; } 2>/dev/null || continue
     set -- "$1" "$2" \${BUSBAR_LINE##*) }
