@@ -57,6 +57,32 @@ describe("a run's file", () => {
     expect(rebooted).toMatchObject({ startedAtMs: 5_000, endedAtMs: 5_000 });
   });
 
+  test("with damaged numbers has times that a server accepts", () => {
+    const [first, who] = begun;
+    const damaged = ["x", "NaN", "-5", "1e300", "Infinity", "99999999999999999999", "0.5", ""];
+    for (const number of damaged) {
+      for (const lines of [
+        [first, who, `began ${number}`, "ended 12.50 0", "end"],
+        [first, who, `began 10.00 ${number}`, `ended ${number} 0`, "end"],
+        [first, who, "began 10.00", `vanished ${number}`, "end"],
+        [`terms ${number} 100 - sh`, who, "began 10.00", "ended 12.50 0", "end"],
+      ] as string[][]) {
+        const file = parseRunFile(lines, false);
+        for (const ms of [
+          file?.startedAtMs ?? 0,
+          file?.report?.startedAtMs ?? 0,
+          file?.report?.endedAtMs,
+        ]) {
+          expect([lines, ms, Number.isSafeInteger(ms) && Number(ms) >= 0]).toEqual([
+            lines,
+            ms,
+            true,
+          ]);
+        }
+      }
+    }
+  });
+
   test("without its last line is active, and an empty text is no file", () => {
     expect(parseRunFile(begun, false)).toMatchObject({ terms, report: undefined });
     expect(parseRunFile([...begun, "ended 12.50 0"], false)?.report).toBeUndefined();

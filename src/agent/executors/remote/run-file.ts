@@ -23,7 +23,7 @@ export const formatTerms = ({
 
 export function parseTerms(line: string): RemoteRunTerms | undefined {
   const [, sent, limit, work, program = ""] = /^terms (\d+) (\d+) (\S+) ?(.*)$/.exec(line) ?? [];
-  if (sent === undefined) return undefined;
+  if (sent === undefined || !isNumber(Number(sent))) return undefined;
   return {
     sentAtMs: Number(sent),
     outputLimitBytes: Number(limit),
@@ -107,7 +107,7 @@ function startedAt(lines: readonly string[], { sentAtMs }: RemoteRunTerms): numb
 function endedAt(lines: readonly string[], terms: RemoteRunTerms): number {
   const vanished = numbersOf(lines, "vanished")?.[0];
   const startedAtMs = startedAt(lines, terms) ?? terms.sentAtMs;
-  if (vanished !== undefined) return Math.max(startedAtMs, vanished);
+  if (vanished !== undefined) return Math.max(startedAtMs, Math.round(vanished));
   const ended = numbersOf(lines, "ended")?.[0];
   return startedAtMs + millisBetween(numbersOf(lines, "began")?.[0], ended);
 }
@@ -116,10 +116,16 @@ function endedAt(lines: readonly string[], terms: RemoteRunTerms): number {
 const millisBetween = (from: number | undefined, to: number | undefined): number =>
   from === undefined || to === undefined ? 0 : Math.max(0, Math.round((to - from) * 1_000));
 
+/** Undefined: there is none, or the line is damaged. A report with such a number would be rejected again and again. */
 function numbersOf(lines: readonly string[], word: string): number[] | undefined {
   const line = lines.find((each) => each.startsWith(`${word} `));
-  return line?.split(" ").slice(1).map(Number);
+  const numbers = line?.split(" ").slice(1).map(Number);
+  return numbers?.every(isNumber) === true ? numbers : undefined;
 }
+
+/** Times as a machine has them: sums of them are exact, too. */
+const isNumber = (value: number): boolean => value >= 0 && value < NUMBERS_MAX;
+const NUMBERS_MAX = 2 ** 48;
 
 /** After a stop order or the time limit, that is the end of the run, whatever its command did then. */
 function endOf(
