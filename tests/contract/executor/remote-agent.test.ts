@@ -98,8 +98,13 @@ test("a remote machine is a node with its address, its amounts and its labels", 
   });
 });
 
-test("it runs the tasks that are placed on it, and no other node does", async () => {
-  attach(new ToldShell());
+test.each<[also: string, faults: Faults]>([
+  ["", {}],
+  [", also without a search path", { hasNoSearchPath: true }],
+])("it runs the tasks that are placed on it, and no other node does%s", async (_, faults) => {
+  const shell = new ToldShell({}, faults);
+  if (faults.hasNoSearchPath === true) shell.env = { ...shell.env, PATH: undefined };
+  attach(shell);
   await become({ "gs-blue": "connected" });
   const spec = { command: ["sh", "-c", 'echo "$BUSBAR_NODE"'], placement: { node: "gs-blue" } };
   const { jobs } = await plane.operations.submitJobs([{ spec }]);

@@ -21,6 +21,8 @@ export interface Faults {
   /** Which commands never run, though they were accepted. */
   readonly ignores?: (argv: readonly string[]) => boolean;
   readonly isSilentOnAccept?: boolean;
+  /** It finds programs only by their paths. */
+  readonly hasNoSearchPath?: boolean;
 }
 
 /** Runs commands as a worker of go-schedule does: no shell, its own environment, output as text. */
@@ -51,6 +53,9 @@ export class LocalShell implements RemoteShell {
       if (this.faults.isSilentOnAccept !== true) queueMicrotask(() => onAccepted?.());
       if (this.faults.ignores?.(argv) === true) return;
       const [program = "", ...args] = argv;
+      if (this.faults.hasNoSearchPath === true && !program.startsWith("/")) {
+        return resolve({ stdout: "", stderr: "" });
+      }
       const child = spawn(program, args, {
         stdio: ["ignore", "pipe", "pipe"],
         env: { ...this.env },
@@ -139,7 +144,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
       await settled();
       const shell = new LocalShell(env);
       opened.push(shell);
-      const place = { shell: shellPath, directory };
+      const place = { shell: shellPath, setsid: "setsid", directory };
       const parts = { link: `${opened.length}`, clock: realClock, logger: silentLogger };
       return createRemoteExecutor({ shell, place, ...parts, ...over });
     },

@@ -11,9 +11,12 @@ import { formatTerms } from "./run-file.ts";
 import { SHUT, STOP } from "./scripts/run-scripts.ts";
 import { INSTALL, RUN_START, START, WATCHDOG } from "./scripts/start-script.ts";
 
-/** The directory of runs on a remote machine, and the shell that runs scripts there. */
+/** The directory of runs on a remote machine, and the programs that the worker there starts by itself. */
 export interface RemotePlace {
+  /** It runs the scripts. */
   readonly shell: string;
+  /** By its path, where that is known: the worker may have no PATH. */
+  readonly setsid: string;
   readonly directory: string;
 }
 
@@ -91,7 +94,7 @@ export function startCommand(
   invariant(first !== undefined, "a chain has a run");
   const { timeLimitMs, killGraceMs, outputLimitBytes } = first.sent.request;
   return [
-    "setsid",
+    place.setsid,
     ...script(
       place,
       RUN_START,

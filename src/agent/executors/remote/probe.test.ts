@@ -16,6 +16,7 @@ const told = [
   "memory-kib 16384",
   "system Linux 6.1.0 x86_64",
   "shell /bin/dash",
+  "setsid /usr/bin/setsid",
   "directory /var/tmp/busbar-0/abc",
   "all",
 ];
@@ -30,7 +31,7 @@ describe("the probe of a machine", () => {
       process: "5f1c 4711 998877",
       system: "Linux 6.1.0 x86_64",
       amounts: { cpu: 8, memory: 16_384 * 1_024 },
-      place: { shell: "/bin/dash", directory: "/var/tmp/busbar-0/abc" },
+      place: { shell: "/bin/dash", setsid: "/usr/bin/setsid", directory: "/var/tmp/busbar-0/abc" },
     });
   });
 

@@ -83,7 +83,11 @@ export function parseProbe(text: string): ProbedMachine {
     named: named.slice(0, limits.remoteNamesPerHostMax),
     system: visible(told.get("system") ?? "", limits.nameLengthMax),
     amounts: { cpu: cpusOf(told), memory: memoryOf(told) },
-    place: { shell: told.get("shell") ?? "/bin/sh", directory },
+    place: {
+      shell: told.get("shell") ?? "/bin/sh",
+      setsid: told.get("setsid") ?? "setsid",
+      directory,
+    },
   };
 }
 

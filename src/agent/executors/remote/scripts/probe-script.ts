@@ -25,6 +25,7 @@ printf 'system %s\\n' "$(uname -srm)"
 for BUSBAR_AT in base64 chmod date grep head kill mkdir od rm setsid sleep stat tail truncate wc xargs; do
   command -v "$BUSBAR_AT" >/dev/null 2>&1 || printf 'missing %s\\n' "$BUSBAR_AT"
 done
+BUSBAR_LINE=$(command -v setsid) && case $BUSBAR_LINE in /*) printf 'setsid %s\\n' "$BUSBAR_LINE" ;; esac
 for BUSBAR_AT in ${SHELLS.join(" ")}; do
   [ -x "$BUSBAR_AT" ] && printf 'shell %s\\n' "$BUSBAR_AT" && break
 done
