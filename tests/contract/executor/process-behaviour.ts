@@ -184,12 +184,14 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
 
     test("the environment, in addition to the variables that every task gets", async () => {
       const names = ["state", "A", "IFS", "OPTIND", "PPID", "with-dash", "with.dot", "PS4", "code"];
+      names.push("UID", "EUID", "RANDOM", "SECONDS", "LINENO", "GROUPS", "OLDPWD", "LC_ALL");
       const values = Object.fromEntries(
         nasty.map((value, index) => [`NASTY_${index}`, value.slice(0, 100_000)]),
       );
       const own = Object.fromEntries(names.map((name) => [name, `value of ${name}`]));
       const env = { ...values, ...own, BUSBAR_JOB_ID: "17", INHERITED: "no" };
-      const { stdout } = await run({ kind: "command", argv: ["env", "-0"] }, { env });
+      const { stdout, stderr } = await run({ kind: "command", argv: ["env", "-0"] }, { env });
+      expect(stderr).toBe("");
       const arrived = Object.fromEntries(
         stdout
           .split("\0")

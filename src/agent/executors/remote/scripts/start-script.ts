@@ -15,6 +15,7 @@ import { LIBRARY, SHOW } from "./run-scripts.ts";
  * - A run is claimed, then the gate of its link must be open and its chain not shut, and then it has
  *   begun. Whoever closes the gate, or shuts the chain, and looks afterwards sees all that will ever begin.
  * - A run whose claim does not fit on the disk does not begin, and a script that does not is not run in part.
+ * - What bash says of a locale that the machine lacks is no output of the command.
  * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
  *   exit code, and what is caught is reset to default in the command.
  * - The command replaces a subshell by \`exec\`. Only when that fails does the subshell reach its EXIT
@@ -90,7 +91,7 @@ while [ $# -gt 0 ] && [ -z "$BUSBAR_CUT" ]; do
         BUSBAR_PIECES=$((BUSBAR_PIECES - 1))
       done
       while [ "$BUSBAR_COUNT" -gt 0 ]; do
-        export "$1"
+        export "$1" 2>/dev/null
         shift
         BUSBAR_COUNT=$((BUSBAR_COUNT - 1))
       done
