@@ -209,11 +209,11 @@ function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
   return before.length === 0 ? {} : { before };
 }
 
-/** The last arguments of this shell go first: the path of the script, after /bin/sh where it names no interpreter. */
+/** The last arguments of this shell go first: the path of the script, after its interpreter and an argument of that, where they are given. */
 function withArgs(args: readonly string[]): readonly string[] {
+  const word = (at: number): string => `\${${at}+"\${${at}}"}`;
   const own = args.map((_, at) => `"\${${at + 1}}"`).join(" ");
-  const [first, second] = [args.length + 1, args.length + 2];
-  const script = `"\${${first}}" \${${second}+"\${${second}}"}`;
+  const script = [1, 2, 3].map((after) => word(args.length + after)).join(" ");
   return ["/bin/sh", "-c", `exec ${script} ${own}`, "sh", ...args];
 }
 

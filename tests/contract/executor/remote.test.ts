@@ -15,7 +15,7 @@ for (const path of shells)
         missing: () => "the working directory cannot be entered",
         noDirectory: () => "the working directory cannot be entered",
         hasCoreutils: true,
-        knowsInterpreters: !path.endsWith("bash"),
+        knowsInterpreters: true,
       },
     });
   });

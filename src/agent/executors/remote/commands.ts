@@ -140,8 +140,7 @@ function workOf(
       if (work.argv.length === 0) throw new Error("there is no program to run");
       return { pieces: [], argv: work.argv };
     case "script": {
-      const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
-      return { pieces: [...piecesOf(work.text)], argv };
+      return { pieces: [...piecesOf(work.text)], argv: [...interpreterOf(work.text), path] };
     }
     case "jobspec":
       throw new Error("a whole jobspec is for pull clusters");
@@ -149,6 +148,22 @@ function workOf(
       throw new Error("an instance of a workload is for workers that run containers");
   }
 }
+
+/**
+ * The words of a script's #! line, as the kernel reads it: it refuses to where the directory of runs is mounted without permission to
+ * execute files. None: the kernel reads it.
+ */
+export function interpreterOf(text: string): readonly string[] {
+  if (!text.startsWith("#!")) return ["/bin/sh"];
+  const line = text.slice(0, INTERPRETER_LENGTH_MAX).split("\n", 1)[0] ?? "";
+  if (line.length === INTERPRETER_LENGTH_MAX) return [];
+  const [, program, argument = ""] =
+    /^#![ \t]*(\/[^ \t]+)(?:[ \t]+([^\n]*?))?[ \t]*$/.exec(line) ?? [];
+  if (program === undefined) return [];
+  return argument === "" ? [program] : [program, argument];
+}
+
+const INTERPRETER_LENGTH_MAX = 1_024;
 
 /** One argument has at most 128 KiB; a character takes up to three bytes. */
 function* piecesOf(text: string): Iterable<string> {

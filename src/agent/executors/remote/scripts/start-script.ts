@@ -20,8 +20,7 @@ import { LIBRARY, SHOW } from "./run-scripts.ts";
  *   exit code, and what is caught is reset to default in the command.
  * - The command replaces a subshell by \`exec\`. Only when that fails does the subshell reach its EXIT
  *   trap: this tells "not found" from a program that itself exits with 127. bash does not reach it
- *   when exec fails, so there it is asked before; a script whose interpreter is missing exits with
- *   126 then.
+ *   when exec fails, so there it is asked before.
  * - When a child dies by a signal the shell says so on its stderr, here the state file; for a child
  *   that merely exits with 137 it says nothing. That is how the two are told apart.
  * - After a run that is stopped or over its time nothing begins: its session is being ended.
