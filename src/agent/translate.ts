@@ -201,10 +201,11 @@ function toAttach({ attach, hangUpMs }: RunSpec): NonNullable<RunRequest["attach
 }
 
 /** The words before the program: nice, and a shell that passes a script its arguments. */
-function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
+function toBefore({ nice, args, container }: RunSpec): Pick<RunRequest, "before"> {
   const before = [
     ...(nice === 0 ? [] : toNice(nice)),
-    ...(args.length === 0 ? [] : withArgs(args)),
+    // The program of a run with containers is not the script, but what starts them.
+    ...(args.length === 0 || container !== undefined ? [] : withArgs(args)),
   ];
   return before.length === 0 ? {} : { before };
 }
@@ -235,11 +236,11 @@ const toContainer = ({ image, containers, mounts, network }: ContainerSpec): Con
 });
 
 function toWork(spec: RunSpec): RunRequest["work"] {
-  const { argv, script, jobspec, workload, container } = spec;
+  const { argv, script, args, jobspec, workload, container } = spec;
   if (workload !== "") return { kind: "workload", text: workload };
   if (jobspec !== "") return { kind: "jobspec", text: jobspec };
   const isImagesOwn = container !== undefined && script === "";
-  return argv.length > 0 || isImagesOwn
-    ? { kind: "command", argv }
-    : { kind: "script", text: script };
+  if (argv.length > 0 || isImagesOwn) return { kind: "command", argv };
+  const isInside = container !== undefined && args.length > 0;
+  return { kind: "script", text: script, ...(isInside && { args }) };
 }

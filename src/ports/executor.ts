@@ -24,7 +24,12 @@ export interface RunRequest {
   /** The program and its arguments, or a script run by its own `#!` line (default /bin/sh). */
   readonly work:
     | { readonly kind: "command"; readonly argv: readonly string[] }
-    | { readonly kind: "script"; readonly text: string }
+    | {
+        readonly kind: "script";
+        readonly text: string;
+        /** Its arguments inside a container; for any other run `before` passes them. */
+        readonly args?: readonly string[];
+      }
     /** All tasks of a jobspec, each after its dependencies; the server sends these to agents of clusters only. */
     | { readonly kind: "jobspec"; readonly text: string }
     /** The definition of a workload; the server sends these only to nodes that have "instances". */

@@ -27,7 +27,9 @@ export function createRemover(trash: string, logger: Logger): Remover {
   }
 
   function enqueue(path: string): void {
-    tail = tail.then(() => rm(path, { recursive: true, force: true })).catch(complain);
+    tail = tail
+      .then(() => rm(path, { recursive: true, force: true, maxRetries: RETRIES }))
+      .catch(complain);
   }
 
   function remove(path: string): void {
@@ -68,6 +70,9 @@ export function createRemover(trash: string, logger: Logger): Remover {
     },
   };
 }
+
+/** A process that is being killed may still write. */
+const RETRIES = 5;
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -78,6 +78,7 @@ describeContainers("a container, when it ends,", (world) => {
     for (const pid of preparers()) kill(pid);
     const { end } = await endOfRun(runs.executor, killed);
     expect(["node-fault", "exited"]).toContain(end.kind); // it may have been faster
+    await runs.nothingLeft();
     const ids = Array.from({ length: 4 }, () =>
       runs.start(shell("cat /etc/which"), { container: inImage(layout) }),
     );

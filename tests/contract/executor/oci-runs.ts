@@ -101,6 +101,7 @@ export class OciRuns {
       () =>
         readdirSync(join(kept, "runs")).length === 0 &&
         readdirSync(join(kept, "states")).length === 0 &&
+        readdirSync(join(kept, "cache/incoming")).length === 0 &&
         taggedBy(this.bed.runsDirectory).length === 0,
       { what: "containers to go" },
     );

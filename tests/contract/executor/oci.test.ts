@@ -35,9 +35,11 @@ describeContainers("a container", (world) => {
   });
 
   test("runs a script with the image's shell, in the requested directory", async () => {
-    const work = { kind: "script", text: 'echo "$0"; pwd; exit 4\n' } as const;
+    const text = 'echo "$0 $# $2"; pwd; exit 4\n';
+    const work = { kind: "script", text, args: ["a b", "c"] } as const;
     const { end, stdout } = await runs.run(work, { cwd: "/etc" });
-    expect([end, stdout]).toEqual([{ kind: "exited", exitCode: 4 }, "/run/busbar/script\n/etc\n"]);
+    const said = "/run/busbar/script 2 c\n/etc\n";
+    expect([end, stdout]).toEqual([{ kind: "exited", exitCode: 4 }, said]);
   });
 
   test("sees no process, no user's file and no device of the machine, and few capabilities", async () => {

@@ -155,10 +155,11 @@ export class Containers implements RunContainers {
   }
 
   recover(activeKeys: ReadonlySet<string>): void {
-    this.#cache.removeLeftovers(isRunning);
     for (const key of this.#keys) {
       if (!activeKeys.has(key)) this.#later(() => this.#remove(key));
     }
+    const left = this.#cache.incomingOf((run) => !activeKeys.has(run) && !isEarlierCopy(run));
+    for (const path of left) this.#discard(path);
   }
 
   async close(): Promise<void> {
@@ -222,7 +223,7 @@ export class Containers implements RunContainers {
     const idOf = (number: number): string => `${this.#idPrefix}${key}-${number}`;
     if (container?.image !== undefined) {
       const args =
-        work.kind === "script" ? scriptArgs(work.text) : work.kind === "command" ? work.argv : [];
+        work.kind === "script" ? scriptArgs(work) : work.kind === "command" ? work.argv : [];
       return [{ id: idOf(0), name: "", image: container.image, args, env: { ...shared, ...env } }];
     }
     return (container?.containers ?? []).map(({ name, image, command, env: own }, number) => ({
@@ -269,9 +270,14 @@ export class Containers implements RunContainers {
   async #remove(key: string): Promise<void> {
     const runDirectory = this.#runDirectory(key);
     for (const { id } of this.#plannedOf(runDirectory)) await this.#delete(id);
-    if (process.getuid?.() === 0) this.#remover.remove(runDirectory);
-    else removeTree(runDirectory);
+    for (const path of this.#cache.incomingOf((run) => run === key)) this.#discard(path);
+    this.#discard(runDirectory);
     this.#keys.delete(key);
+  }
+
+  #discard(path: string): void {
+    if (process.getuid?.() === 0) this.#remover.remove(path);
+    else removeTree(path);
   }
 
   #plannedOf(runDirectory: string): readonly PlannedContainer[] {
@@ -310,9 +316,11 @@ function readFound(file: string): KnownFound | undefined {
 const hostnameOf = ({ id, arrayIndex }: RunRequest): string =>
   arrayIndex === undefined ? `busbar-${id.jobId}` : `busbar-${id.jobId}-${arrayIndex}`;
 
-const scriptArgs = (text: string): readonly string[] =>
-  text.startsWith("#!") ? [SCRIPT_INSIDE] : ["/bin/sh", SCRIPT_INSIDE];
+const scriptArgs = ({
+  text,
+  args = [],
+}: Extract<RunRequest["work"], { kind: "script" }>): readonly string[] =>
+  text.startsWith("#!") ? [SCRIPT_INSIDE, ...args] : ["/bin/sh", SCRIPT_INSIDE, ...args];
 
-function isRunning(pid: number): boolean {
-  return existsSync(`/proc/${pid}`);
-}
+/** An earlier version wrote the pid of the process that copies, not the key of its run. */
+const isEarlierCopy = (name: string): boolean => /^\d+$/.test(name) && existsSync(`/proc/${name}`);

@@ -52,9 +52,15 @@ export function describeRefusal(said: string): RunEnd {
     return { kind: "could-not-start", message: `program ${what}: ${program}` };
   }
   const why = said.replace(/^runc run failed: /, "").slice(0, 500);
-  if (saysNodeFault(said)) return { kind: "node-fault", message: why };
+  if (saysNodeFault(said) && !IN_READ_ONLY.test(said)) return { kind: "node-fault", message: why };
   return { kind: "could-not-start", message: `runc refused to start it: ${why}` };
 }
+
+/**
+ * Inside a container only its own mounts are read-only: a target or a directory is missing there. Where the disk of the node is, the bundle
+ * could not have been written.
+ */
+const IN_READ_ONLY = /container init: .*: read-only file system$/i;
 
 interface ContainerState {
   readonly cgroup_paths?: Readonly<Record<string, string>>;

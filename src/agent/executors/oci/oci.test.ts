@@ -37,6 +37,21 @@ describe("why runc did not start a container", () => {
       "node-fault",
       "mkdir: no space left on device",
     ],
+    [
+      `${FAILED}error during container init: mkdir /sys/x: read-only file system`,
+      "could-not-start",
+      "runc refused to start it: unable to start container process: error during container init: mkdir /sys/x: read-only file system",
+    ],
+    [
+      "runc run failed: open /a/pid: read-only file system",
+      "node-fault",
+      "open /a/pid: read-only file system",
+    ],
+    [
+      `${FAILED}"/proc/x: input/output error" cannot be mounted because it is inside /proc`,
+      "could-not-start",
+      'runc refused to start it: unable to start container process: "/proc/x: input/output error" cannot be mounted because it is inside /proc',
+    ],
   ] as const;
   for (const [said, kind, message] of cases) {
     test(said, () => expect(describeRefusal(said)).toEqual({ kind, message }));

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 
 import { describeChain } from "../../../lib/errors.ts";
 import { errnoOf, describeMachineFault, isMachineFault } from "../../runs/machine-fault.ts";
@@ -16,7 +16,13 @@ export async function prepare(runDirectory: string): Promise<boolean> {
     const { means, bootId } = plan;
     const cache = new ImageCache(plan.imagesDirectory, bootId);
     cache.make(); // the agent's directory may have been emptied
-    const options = { cache, means, bootId, runsDirectory: dirname(runDirectory) };
+    const options = {
+      cache,
+      means,
+      bootId,
+      runsDirectory: dirname(runDirectory),
+      run: basename(runDirectory),
+    };
     const images: CachedImage[] = [];
     for (const { image } of plan.containers) {
       images.push(await fetchImage(toImageSource(image), options)); // one after the other: they may be the same

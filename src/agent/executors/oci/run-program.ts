@@ -20,9 +20,11 @@ export function runProgram(
   program: string,
   args: readonly string[],
   timeoutMs: number,
+  cwd?: string,
 ): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
+      cwd,
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
@@ -54,8 +56,9 @@ function killGroup(leader: number | undefined): void {
 const endOf = (before: string, data: Buffer): string =>
   (before + data.toString()).slice(-OUTPUT_MAX);
 
-const FAULTS =
-  /no space left on device|disk quota exceeded|read-only file system|cannot allocate memory|resource temporarily unavailable|too many open files|input\/output error/i;
+/** The message of an errno is the last part of what a program says; anywhere else it may be a name that a task or an image chose. */
+const FAULT =
+  /: (?:no space left on device|disk quota exceeded|read-only file system|cannot allocate memory|resource temporarily unavailable|too many open files(?: in system)?|input\/output error)\s*$/i;
 
-/** Whether a program failed because of the machine: no other image or command would do better here. */
-export const saysNodeFault = (said: string): boolean => FAULTS.test(said);
+/** Whether a program failed because of the machine, by its last message: no other image or command would do better here. */
+export const saysNodeFault = (message: string): boolean => FAULT.test(message);

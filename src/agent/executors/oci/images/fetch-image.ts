@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, opendirSync, lstatSync, writeFileSync } from "node:fs";
+import { existsSync, opendirSync, lstatSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { removeTree } from "../remove-tree.ts";
@@ -32,6 +32,8 @@ export interface FetchOptions {
   readonly bootId: string;
   /** Links from runs to images: a linked image is not removed. */
   readonly runsDirectory: string;
+  /** The key of the run that needs the image. */
+  readonly run: string;
 }
 
 /** The image, copied and unpacked if it is not in the cache. Throws ImageFailure. */
@@ -52,7 +54,7 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
     const same = cache.byDigest(before.digest);
     if (same !== undefined) return same;
   }
-  const incoming = mkdtempSync(join(cache.directory, "incoming", `${process.pid}-`));
+  const incoming = cache.makeIncoming(options.run);
   try {
     const digest = await copyAndUnpack(source, incoming, options);
     const reference = { stamp, digest, ...(sourceDigest === undefined ? {} : { sourceDigest }) };
@@ -61,7 +63,7 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
     if (added === undefined)
       throw new ImageFailure("node-fault", `image ${source.name} was removed`);
     cache.touch(added);
-    cache.evict(options.runsDirectory, Date.now());
+    cache.evict(options.runsDirectory, options.run, Date.now());
     return added;
   } finally {
     removeTree(incoming);
@@ -70,8 +72,10 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
 
 async function askRegistry(source: ImageSource, means: ContainerMeans): Promise<string> {
   const args = [...policyOf(), "inspect", "--format", "{{.Digest}}", source.name];
-  return (await run(means.programs.skopeo, args, source)).trim();
+  return (await run(means.programs.skopeo, args, { source, cwd: "/" })).trim();
 }
+
+const LAYOUT = "oci:layout:image";
 
 /** Returns its digest. */
 async function copyAndUnpack(
@@ -81,13 +85,14 @@ async function copyAndUnpack(
 ): Promise<string> {
   const layout = join(incoming, "layout");
   const { skopeo, umoci } = means.programs;
-  const copy = [...policyOf(), "copy", "--quiet", source.name, `oci:${layout}:image`];
-  await run(skopeo, copy, source);
+  // All their files are below `incoming`, by relative paths: they cannot make it anew when the run was stopped and it was removed.
+  const here = { source, cwd: incoming };
+  await run(skopeo, [...policyOf(), "--tmpdir", ".", "copy", "--quiet", source.name, LAYOUT], here);
   const digest = digestOf(layout);
   if (cache.byDigest(digest) !== undefined) return digest;
   const bundle = join(incoming, "image");
   const rootless = means.isRootless ? ["--rootless"] : [];
-  await run(umoci, ["unpack", ...rootless, "--image", `${layout}:image`, bundle], source);
+  await run(umoci, ["unpack", ...rootless, "--image", "layout:image", "image"], here);
   const image: UnpackedImage = {
     ...describeImage(layout, bundle),
     bytes: bytesBelow(join(bundle, "rootfs")),
@@ -103,8 +108,13 @@ async function copyAndUnpack(
 const policyOf = (): readonly string[] =>
   existsSync("/etc/containers/policy.json") ? [] : ["--insecure-policy"];
 
-async function run(program: string, args: readonly string[], source: ImageSource): Promise<string> {
-  const { code, signal, stdout, stderr } = await runProgram(program, args, limits.imageFetchMsMax);
+async function run(
+  program: string,
+  args: readonly string[],
+  { source, cwd }: { readonly source: ImageSource; readonly cwd: string },
+): Promise<string> {
+  const timeoutMs = limits.imageFetchMsMax;
+  const { code, signal, stdout, stderr } = await runProgram(program, args, timeoutMs, cwd);
   if (code === 0) return stdout;
   if (code === 127) throw new ImageFailure("node-fault", stderr);
   if (signal === undefined) throw describeFailure(source, stderr);
@@ -115,8 +125,9 @@ async function run(program: string, args: readonly string[], source: ImageSource
 
 /** From the last messages of skopeo or umoci. */
 export function describeFailure({ name, path }: ImageSource, stderr: string): ImageFailure {
-  const why = lastMessage(stderr);
-  if (saysNodeFault(stderr)) return new ImageFailure("node-fault", `image ${name}: ${why}`);
+  const message = lastMessage(stderr);
+  const why = message.slice(0, MESSAGE_MAX) || "no reason was given";
+  if (saysNodeFault(message)) return new ImageFailure("node-fault", `image ${name}: ${why}`);
   const help =
     path === undefined
       ? "check its name and tag, and that this node reaches the registry"
@@ -130,7 +141,7 @@ function lastMessage(stderr: string): string {
   const last = lines.findLast((line) => /level=(fatal|error)/.test(line)) ?? lines.at(-1) ?? "";
   const quoted = /msg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1];
   const text = quoted === undefined ? last.trim() : quoted.replaceAll(/\\(.)/g, "$1");
-  return text.replace(/^⨯\s*/, "").slice(0, MESSAGE_MAX) || "no reason was given";
+  return text.replace(/^⨯\s*/, "");
 }
 
 const MESSAGE_MAX = 500;

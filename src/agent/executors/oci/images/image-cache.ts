@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -33,7 +34,7 @@ interface Reference {
  *
  *   directory/images/<digest>/     rootfs, image.json, used
  *   directory/names/<key>.json     the image of a name
- *   directory/incoming/<pid>-…/    being copied and unpacked; moved to images/ when it is complete
+ *   directory/incoming/<run>-…/    being copied and unpacked for this run; moved to images/ when it is complete
  *   directory/locks/               see `lockOf`
  *
  * Several processes use it at once, and any of them may be killed: everything in images/ is complete because it was moved there, and of two
@@ -115,8 +116,21 @@ export class ImageCache {
     return join(this.directory, "locks", String(number % limits.imageLocks));
   }
 
-  /** Removes the least recently used images, until the rest is within the limits. */
-  evict(runsDirectory: string, nowMs: number): void {
+  /** A new directory for an image that is being copied for this run. */
+  makeIncoming(run: string): string {
+    return mkdtempSync(join(this.directory, "incoming", `${run}-`));
+  }
+
+  /** The directories of images that were being copied when their run ended. */
+  incomingOf(hasEnded: (run: string) => boolean): readonly string[] {
+    const incoming = join(this.directory, "incoming");
+    return namesIn(incoming)
+      .filter((name) => hasEnded(name.slice(0, name.indexOf("-"))))
+      .map((name) => join(incoming, name));
+  }
+
+  /** Removes the least recently used images, until the rest is within the limits. `run`: the run that added one. */
+  evict(runsDirectory: string, run: string, nowMs: number): void {
     const inUse = imagesInUse(runsDirectory);
     const images = namesIn(join(this.directory, "images")).flatMap((name) => {
       const directory = join(this.directory, "images", name);
@@ -132,26 +146,13 @@ export class ImageCache {
     for (const image of images.toSorted((a, b) => a.usedAtMs - b.usedAtMs)) {
       if (count <= limits.imagesMax && bytes <= limits.imageBytesMax) return;
       if (inUse.has(image.name) || nowMs - image.usedAtMs < limits.imageIdleMsMin) continue;
-      this.#discard(image.directory);
+      // Moved away at once: removing a million files takes long.
+      const aside = this.makeIncoming(run);
+      renameSync(image.directory, join(aside, "old"));
+      removeTree(aside);
       count -= 1;
       bytes -= image.bytes;
     }
-  }
-
-  /** Removes the leftovers of killed processes. */
-  removeLeftovers(isAlive: (pid: number) => boolean): void {
-    for (const name of namesIn(join(this.directory, "incoming"))) {
-      const pid = Number(name.split("-", 1)[0]);
-      if (isAlive(pid)) continue;
-      removeTree(join(this.directory, "incoming", name));
-    }
-  }
-
-  /** Moves it away at once: removing a million files takes long. */
-  #discard(directory: string): void {
-    const aside = join(this.directory, "incoming", `${process.pid}-${basename(directory)}`);
-    renameSync(directory, aside);
-    removeTree(aside);
   }
 
   #move(from: string, to: string): void {

@@ -59,6 +59,14 @@ describe("who is at fault when an image is not available", () => {
       expect(describeFailure(file, said).kind).toBe("node-fault");
     }
   });
+  test("the task, when a name in the image says so, or an earlier message", () => {
+    for (const said of [
+      "   ⨯ unpack entry: no space left on device: invalid path",
+      `${line("x: no space left on device")}${line("unknown tag")}`,
+    ]) {
+      expect(describeFailure(file, said).kind).toBe("could-not-start");
+    }
+  });
   test("a failure without a message is no crash", () => {
     expect(describeFailure(file, "").message).toContain("no reason was given");
   });
@@ -140,23 +148,25 @@ describe("the image cache", () => {
     mkdirSync(join(directory, "runs/1.0.1/0"), { recursive: true });
     symlinkSync(join(cache.pathOf(digestOf(1)), "rootfs"), join(directory, "runs/1.0.1/0/image"));
     add(2, 0);
-    cache.evict(join(directory, "runs"), Date.now());
+    cache.evict(join(directory, "runs"), "9.0.1", Date.now());
     expect([1, 2, 3, 4, 5, 6].map(isThere)).toEqual([true, true, false, false, false, true]);
   });
 
   test("the limit of bytes holds too", () => {
     add(1, limits.imageIdleMsMin * 3, { bytes: limits.imageBytesMax });
     add(2, limits.imageIdleMsMin * 2, { bytes: 1 });
-    cache.evict(join(directory, "runs"), Date.now());
+    cache.evict(join(directory, "runs"), "9.0.1", Date.now());
     expect([1, 2].map(isThere)).toEqual([false, true]);
   });
 
-  test("it removes leftovers of killed processes, and keeps those of live ones", () => {
-    for (const pid of [1, 2]) mkdirSync(join(cache.directory, `incoming/${pid}-x`));
-    cache.removeLeftovers((pid) => pid === 1);
-    expect([1, 2].map((pid) => existsSync(join(cache.directory, `incoming/${pid}-x`)))).toEqual([
-      true,
-      false,
-    ]);
+  test("it finds images that were being copied for runs that have ended", () => {
+    const [one, two] = [cache.makeIncoming("1.0.1"), cache.makeIncoming("2.0.1")];
+    const earlier = join(cache.directory, "incoming/4711-x"); // an earlier version wrote the pid
+    mkdirSync(earlier);
+    const active = new Set(["1.0.1"]);
+    expect(cache.incomingOf((run) => run === "1.0.1")).toEqual([one]);
+    expect(cache.incomingOf((run) => !active.has(run)).toSorted()).toEqual(
+      [two, earlier].toSorted(),
+    );
   });
 });

@@ -112,6 +112,10 @@ describe("rejected, naming the field", () => {
       { image: IMAGE, mounts: [{ source: "/a", target: "/x/../y" }] },
       /^mounts\[0\]\.target: must not contain/,
     ],
+    [
+      { image: IMAGE, mounts: [{ source: "/a", target: "/./" }] },
+      /^mounts\[0\]\.target: must not be the root/,
+    ],
     [{ image: IMAGE, network: "bridge" }, /^network: must be one of host, none, not "bridge"/],
     [{ command: ["true"], network: "none" }, /^network: is for jobs with an image/],
     [

@@ -158,8 +158,10 @@ function toContainers(inputs: readonly ContainerInput[]): readonly Container[] {
 function toMount({ source = "", target = "", writable }: MountInput, field: string): Mount {
   checkRule(source, `${field}.source`, MOUNT_RULES.source);
   checkRule(target, `${field}.target`, MOUNT_RULES.target);
-  if (target.split("/").includes("..")) {
-    throw unprocessable(`${field}.target`, "must not contain ..");
+  const parts = target.split("/");
+  if (parts.includes("..")) throw unprocessable(`${field}.target`, "must not contain ..");
+  if (parts.every((part) => part === "" || part === ".")) {
+    throw unprocessable(`${field}.target`, "must not be the root of the container");
   }
   return { source, target, writable: writable === true };
 }
