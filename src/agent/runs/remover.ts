@@ -1,6 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from "node:fs";
 import { rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { describeChain } from "../../lib/errors.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -27,9 +29,7 @@ export function createRemover(trash: string, logger: Logger): Remover {
   }
 
   function enqueue(path: string): void {
-    tail = tail
-      .then(() => rm(path, { recursive: true, force: true, maxRetries: RETRIES }))
-      .catch(complain);
+    tail = tail.then(() => removeAll(path)).catch(complain);
   }
 
   function remove(path: string): void {
@@ -73,6 +73,20 @@ export function createRemover(trash: string, logger: Logger): Remover {
 
 /** A process that is being killed may still write. */
 const RETRIES = 5;
+
+/** Tasks make directories that lie deeper than any path can name, and some that their owner cannot enter or change (Go's modules). */
+const REMOVE = 'chmod -R u+rwx -- "$1" 2>/dev/null; exec rm -rf -- "$1"';
+
+async function removeAll(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: RETRIES });
+  } catch (error) {
+    await execute("/bin/sh", ["-c", REMOVE, "sh", path]).catch(() => undefined);
+    if (existsSync(path)) throw error;
+  }
+}
+
+const execute = promisify(execFile);
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
