@@ -146,17 +146,35 @@ function lastMessage(stderr: string): string {
 
 const MESSAGE_MAX = 500;
 
-function bytesBelow(directory: string): number {
+/** Without directories that only root could read, or that lie too deep for a path: containers may use them all the same. */
+export function bytesBelow(directory: string): number {
   let bytes = 0;
   const left = [directory];
   for (let at = left.pop(); at !== undefined; at = left.pop()) {
-    const entries = opendirSync(at);
+    try {
+      bytes += bytesIn(at, left);
+    } catch (error) {
+      if (!isOf(error, ["EACCES", "ENAMETOOLONG"])) throw error;
+    }
+  }
+  return bytes;
+}
+
+/** Adds the directories in it to `below`. */
+function bytesIn(directory: string, below: string[]): number {
+  let bytes = 0;
+  const entries = opendirSync(directory);
+  try {
     for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-      const path = join(at, entry.name);
-      if (entry.isDirectory()) left.push(path);
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) below.push(path);
       else if (entry.isFile()) bytes += lstatSync(path).size;
     }
+  } finally {
     entries.closeSync();
   }
   return bytes;
 }
+
+const isOf = (error: unknown, codes: readonly string[]): boolean =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code));

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -12,7 +13,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { limits } from "../../../../limits.ts";
-import { describeFailure } from "./fetch-image.ts";
+import { bytesBelow, describeFailure } from "./fetch-image.ts";
 import { ImageCache } from "./image-cache.ts";
 import { stampOf, toImageSource } from "./image-source.ts";
 import { imageFile, type UnpackedImage, usedFile } from "./unpacked-image.ts";
@@ -70,6 +71,20 @@ describe("who is at fault when an image is not available", () => {
   test("a failure without a message is no crash", () => {
     expect(describeFailure(file, "").message).toContain("no reason was given");
   });
+});
+
+test("the size of an image leaves out what lies too deep for a path", () => {
+  const directory = mkdtempSync(join(tmpdir(), "busbar-deep-"));
+  try {
+    const name = "d".repeat(200);
+    const steps = `mkdir below && cd below; i=0; while [ $i -lt 15 ]; do mkdir ${name} && cd ${name} || exit; i=$((i+1)); done`;
+    const move = `top=$PWD; mv below deep; ${steps}; mv "$top/deep" .`;
+    const script = `echo 12345 >file; (${steps}; echo x >file) && (${move})`;
+    const { status } = spawnSync("/bin/sh", ["-c", script], { cwd: directory });
+    expect([status, bytesBelow(directory)]).toEqual([0, 6]);
+  } finally {
+    spawnSync("rm", ["-rf", directory]);
+  }
 });
 
 describe("the image cache", () => {
