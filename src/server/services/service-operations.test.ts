@@ -164,3 +164,26 @@ test("a watch can request services alone", async () => {
   }
   expect(seen).toEqual(["sync", "1 done", "0 done", "removed"]);
 });
+
+test("a pending instance says why it is pending", async () => {
+  const { plane, clock } = await open();
+  anAgent(plane, clock, 2);
+  const { operations } = plane;
+  const big = { ...template, resources: { cpu: 3 } };
+  await operations.applyService({ name: "big", template: big, replicas: 1 });
+  await operations.applyService({ name: "web", template, replicas: 3 });
+  await running(plane, "web", 2);
+  const reasonOf = async (service: string, name: string) => {
+    const { state, reason } = await operations.getInstance(service, name);
+    return [state, reason];
+  };
+  expect(await reasonOf("big", "big-1")).toEqual([
+    "pending",
+    "no registered node or cluster can run this job",
+  ]);
+  expect(await reasonOf("web", "web-1")).toEqual(["running", undefined]);
+  expect(await reasonOf("web", "web-3")).toEqual([
+    "pending",
+    "no node has enough free capacity now",
+  ]);
+});

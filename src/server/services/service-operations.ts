@@ -17,7 +17,7 @@ import { showInstance, showService } from "./show-services.ts";
 import type { InstanceView, ServiceView } from "./service-views.ts";
 import type { ServiceOperations } from "../operations/audiences/service-operations.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
-import { viewTask } from "../operations/job-operations.ts";
+import { viewTask, whyWaiting } from "../operations/job-operations.ts";
 import type { CallerOperations } from "../operations/operations.ts";
 
 export function createServiceOperations({
@@ -150,7 +150,9 @@ function requireService(state: State, name: string): ServiceRecord {
 
 function viewInstance(state: State, slot: SlotRecord): InstanceView {
   const record = state.jobs.get(slot.row.jobId);
-  return showInstance(slot, record && viewTask(state, record, 0));
+  const view = showInstance(slot, record && viewTask(state, record, 0));
+  const waits = record === undefined ? undefined : whyWaiting(state, record);
+  return waits === undefined ? view : { reason: waits, ...view };
 }
 
 /** The next page, and its last slot if there are more. */
