@@ -185,15 +185,15 @@ const clusterIn =
 export function viewJob(state: State, record: JobRecord, queueReasons?: QueueReasons): JobView {
   const { job, progress, revision } = record;
   const only = onlyTaskOf(record);
-  const waits = whyWaiting(state, record) ?? queueReasons?.describe(record);
+  const hasNotBegun = progress.state === "pending" || progress.state === "accepted";
+  const pending = hasNotBegun ? pendingReason(state, record) : undefined;
+  const waits = pending ?? queueReasons?.describe(record);
   const extra = { only, revision, ...(waits === undefined ? {} : { pendingReason: waits }) };
   return showJob(job, progress, extra);
 }
 
-/** Why no task of it has begun; undefined: one has. Totals that need no pass over all nodes. */
-export function whyWaiting(state: State, record: JobRecord): string | undefined {
-  const { state: shown } = record.progress;
-  if (shown !== "pending" && shown !== "accepted") return undefined;
+/** Of a job with a task that has not begun. Totals that need no pass over all nodes. */
+export function pendingReason(state: State, record: JobRecord): string | undefined {
   const kept = whyNotPlaced(state, record);
   if (kept !== undefined) return kept;
   const hold = state.holds.get(record.job.id);

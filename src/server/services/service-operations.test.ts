@@ -165,9 +165,9 @@ test("a watch can request services alone", async () => {
   expect(seen).toEqual(["sync", "1 done", "0 done", "removed"]);
 });
 
-test("a pending instance says why it is pending", async () => {
+test("an instance that waits for a node says why", async () => {
   const { plane, clock } = await open();
-  anAgent(plane, clock, 2);
+  const { agent } = anAgent(plane, clock, 2);
   const { operations } = plane;
   const big = { ...template, resources: { cpu: 3 } };
   await operations.applyService({ name: "big", template: big, replicas: 1 });
@@ -185,5 +185,14 @@ test("a pending instance says why it is pending", async () => {
   expect(await reasonOf("web", "web-3")).toEqual([
     "pending",
     "no node has enough free capacity now",
+  ]);
+  agent.hangUp();
+  await eventually(async () => (await operations.getNode("n1")).state === "disconnected", {
+    what: "its node to be disconnected",
+  });
+  await operations.removeNode("n1");
+  expect(await reasonOf("web", "web-1")).toEqual([
+    "waiting",
+    "is placed again: lost: its node was removed; no node has joined yet",
   ]);
 });

@@ -17,7 +17,7 @@ import { showInstance, showService } from "./show-services.ts";
 import type { InstanceView, ServiceView } from "./service-views.ts";
 import type { ServiceOperations } from "../operations/audiences/service-operations.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
-import { viewTask, whyWaiting } from "../operations/job-operations.ts";
+import { pendingReason, viewTask } from "../operations/job-operations.ts";
 import type { CallerOperations } from "../operations/operations.ts";
 
 export function createServiceOperations({
@@ -151,8 +151,10 @@ function requireService(state: State, name: string): ServiceRecord {
 function viewInstance(state: State, slot: SlotRecord): InstanceView {
   const record = state.jobs.get(slot.row.jobId);
   const view = showInstance(slot, record && viewTask(state, record, 0));
-  const waits = record === undefined ? undefined : whyWaiting(state, record);
-  return waits === undefined ? view : { reason: waits, ...view };
+  const isWaiting = view.state === "pending" || view.state === "waiting";
+  const pending = record && isWaiting ? pendingReason(state, record) : undefined;
+  if (pending === undefined) return view;
+  return { ...view, reason: view.reason === undefined ? pending : `${view.reason}; ${pending}` };
 }
 
 /** The next page, and its last slot if there are more. */
