@@ -287,6 +287,8 @@ export class InstanceBook {
     } else if (event.kind === "service" && event.service.state === "removing") {
       this.#serviceEnds(event.service.name);
     } else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
+    // Without a running instance a service is removed at once, and no event shows it as removing.
+    else if (event.kind === "removed" && event.what === "service") this.#serviceEnds(event.id);
   }
 
   /** Slots whose jobs have ended have no further events. */

@@ -210,6 +210,19 @@ test("failed instances are removed with their workload, or alone, and stay remov
   expect((await bed.plane.operations.listServices({})).services).toEqual([]);
 });
 
+test("a workload is deleted with its instances when all of them have ended before", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  await bed.readyWorker("node-a", unlessBad);
+  const id = await workload(ask, "web", "bad:1");
+  await ask("POST", "instances.create", { workload_id: id, replicas: 2 });
+  const states = async (): Promise<string[]> =>
+    (await instances(ask)).map((one) => one.value.status);
+  await until(async () => expect(await states()).toEqual(["Failed", "Failed"]));
+  expect((await ask("POST", "workloads.delete", { id })).status).toBe(204);
+  await until(async () => expect(await states()).toEqual([]));
+});
+
 test("workloads that an earlier version stored as records become services with their instances", async () => {
   const bed = await open();
   const worker = await bed.readyWorker("node-a", unlessBad);
