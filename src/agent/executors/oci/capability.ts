@@ -125,6 +125,7 @@ function trialConfig(trial: string, id: string, means: ContainerMeans): unknown 
     means,
     imagesDirectory: "",
     bootId: "",
+    plannedAtMs: 0,
   };
   const container = { id, name: "", image: "", args: ["/bin/sh", "-c", ":"], env: {} };
   const image = {

@@ -46,6 +46,8 @@ export interface ContainerPlan {
   /** The directory of all images. */
   readonly imagesDirectory: string;
   readonly bootId: string;
+  /** When the run was planned: what a registry said about a tag since then is new enough for it. */
+  readonly plannedAtMs: number;
 }
 
 /** Why a run could not be prepared, and whether the work or the node is at fault. */

@@ -214,6 +214,7 @@ export class Containers implements RunContainers {
       means,
       imagesDirectory: this.#cache.directory,
       bootId: this.#options.bootId,
+      plannedAtMs: Date.now(),
     };
   }
 

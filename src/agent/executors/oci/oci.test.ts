@@ -92,6 +92,7 @@ describe("the configuration for runc", () => {
     means,
     imagesDirectory: "/i",
     bootId: "b",
+    plannedAtMs: 1,
   };
   const image = {
     digest: "d",

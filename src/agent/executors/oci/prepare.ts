@@ -13,13 +13,14 @@ import { prepareBundles } from "./prepare-bundles.ts";
 export async function prepare(runDirectory: string): Promise<boolean> {
   try {
     const plan = readPlan(runDirectory);
-    const { means, bootId } = plan;
+    const { means, bootId, plannedAtMs } = plan;
     const cache = new ImageCache(plan.imagesDirectory, bootId);
     cache.make(); // the agent's directory may have been emptied
     const options = {
       cache,
       means,
       bootId,
+      plannedAtMs,
       runsDirectory: dirname(runDirectory),
       run: basename(runDirectory),
     };

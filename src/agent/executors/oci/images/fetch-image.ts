@@ -34,11 +34,12 @@ export interface FetchOptions {
   readonly runsDirectory: string;
   /** The key of the run that needs the image. */
   readonly run: string;
+  readonly plannedAtMs: number;
 }
 
 /** The image, copied and unpacked if it is not in the cache. Throws ImageFailure. */
 export async function fetchImage(source: ImageSource, options: FetchOptions): Promise<CachedImage> {
-  const { cache, means } = options;
+  const { cache } = options;
   const known = cache.find(source);
   if (known !== undefined) return known;
   const stamp = stampOf(source);
@@ -48,16 +49,12 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
       `image ${source.name}: there is no ${source.path} on this node; put it there, or name an image of a registry`,
     );
   }
-  const sourceDigest = source.moves ? await askRegistry(source, means) : undefined;
-  const before = cache.referenceOf(source);
-  if (sourceDigest !== undefined && before?.sourceDigest === sourceDigest) {
-    const same = cache.byDigest(before.digest);
-    if (same !== undefined) return same;
-  }
+  const asked = source.moves ? await askOnce(source, options) : undefined;
+  if (asked !== undefined && "image" in asked) return asked.image;
   const incoming = cache.makeIncoming(options.run);
   try {
     const digest = await copyAndUnpack(source, incoming, options);
-    const reference = { stamp, digest, ...(sourceDigest === undefined ? {} : { sourceDigest }) };
+    const reference = { stamp, digest, ...asked };
     cache.add(source, join(incoming, "image"), reference);
     const added = cache.byDigest(digest);
     if (added === undefined)
@@ -68,6 +65,28 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
   } finally {
     removeTree(incoming);
   }
+}
+
+interface Asked {
+  readonly sourceDigest: string;
+  readonly askedAtMs: number;
+}
+
+/** Of many runs that start at once few ask, one after the other: registries are slow, and count requests. */
+async function askOnce(
+  source: ImageSource,
+  { cache, means, plannedAtMs }: FetchOptions,
+): Promise<Asked | { readonly image: CachedImage }> {
+  const before = cache.referenceOf(source);
+  const image = before && cache.byDigest(before.digest);
+  const askedAtMs = Date.now();
+  const lastMs = before?.askedAtMs ?? 0;
+  // Not after now: the clock may have been set back.
+  if (image !== undefined && lastMs >= plannedAtMs && lastMs <= askedAtMs) return { image };
+  const asked = { sourceDigest: await askRegistry(source, means), askedAtMs };
+  if (image === undefined || before?.sourceDigest !== asked.sourceDigest) return asked;
+  cache.remember(source, { ...before, ...asked });
+  return { image };
 }
 
 async function askRegistry(source: ImageSource, means: ContainerMeans): Promise<string> {

@@ -25,8 +25,9 @@ export interface CachedImage extends UnpackedImage {
 interface Reference {
   readonly stamp: string;
   readonly digest: string;
-  /** The digest in the registry. */
+  /** The digest in the registry, and when it was asked for. */
   readonly sourceDigest?: string;
+  readonly askedAtMs?: number;
 }
 
 /**
@@ -92,6 +93,10 @@ export class ImageCache {
       removeTree(to);
       this.#move(unpacked, to);
     }
+    this.remember(source, reference);
+  }
+
+  remember(source: ImageSource, reference: Reference): void {
     const file = this.#nameFile(source);
     writeFileSync(`${file}.${process.pid}`, JSON.stringify(reference), { mode: 0o600 });
     renameSync(`${file}.${process.pid}`, file);

@@ -19,12 +19,15 @@ export function toImageSource(image: string): ImageSource {
   const path = FILED.exec(image)?.[1];
   if (path !== undefined) return { name: image, path, moves: false };
   const named = image.replace(/^docker:\/\//, "");
-  const last = named.slice(named.lastIndexOf("/") + 1);
-  const [, tag = "latest"] = last.split("@", 1)[0]?.split(":") ?? [];
+  const from = named.lastIndexOf("/") + 1;
+  const [last = "", digest] = named.slice(from).split("@", 2);
+  const [repository = "", tag = "latest"] = last.split(":", 2);
+  // skopeo rejects both; the digest alone says which image it is.
+  const name = digest === undefined ? named : `${named.slice(0, from)}${repository}@${digest}`;
   return {
-    name: `docker://${named}`,
+    name: `docker://${name}`,
     path: undefined,
-    moves: tag === "latest" && !last.includes("@"),
+    moves: tag === "latest" && digest === undefined,
   };
 }
 

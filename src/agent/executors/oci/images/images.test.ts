@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -13,7 +14,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { limits } from "../../../../limits.ts";
-import { bytesBelow, describeFailure } from "./fetch-image.ts";
+import { bytesBelow, describeFailure, fetchImage } from "./fetch-image.ts";
 import { ImageCache } from "./image-cache.ts";
 import { stampOf, toImageSource } from "./image-source.ts";
 import { imageFile, type UnpackedImage, usedFile } from "./unpacked-image.ts";
@@ -27,6 +28,12 @@ describe("the source of an image", () => {
     ["docker://host:5000/a/b", "docker://host:5000/a/b", undefined, true],
     ["host:5000/a/b:3", "docker://host:5000/a/b:3", undefined, false],
     [`a@sha256:${"0".repeat(64)}`, `docker://a@sha256:${"0".repeat(64)}`, undefined, false],
+    [
+      `h:1/a:2@sha256:${"0".repeat(64)}`,
+      `docker://h:1/a@sha256:${"0".repeat(64)}`,
+      undefined,
+      false,
+    ],
   ] as const;
   for (const [image, name, path, moves] of cases) {
     test(image, () => expect(toImageSource(image)).toEqual({ name, path, moves }));
@@ -172,6 +179,42 @@ describe("the image cache", () => {
     add(2, limits.imageIdleMsMin * 2, { bytes: 1 });
     cache.evict(join(directory, "runs"), "9.0.1", Date.now());
     expect([1, 2].map(isThere)).toEqual([false, true]);
+  });
+
+  test("runs that were planned before a registry answered use its answer", async () => {
+    const source = toImageSource("tool:latest");
+    const log = join(directory, "asked");
+    const skopeo = join(directory, "skopeo");
+    writeFileSync(skopeo, `#!/bin/sh\necho asked >>${log}\necho sha256:new\n`, { mode: 0o755 });
+    const unused = { runc: "", umoci: "", unshare: "", flock: "" };
+    const means = {
+      programs: { ...unused, skopeo },
+      isRootless: false,
+      root: "copy",
+      memory: false,
+      cpu: "none",
+    } as const;
+    add(1, 0);
+    const known = { stamp: "registry", digest: digestOf(1), sourceDigest: "sha256:new" };
+    cache.remember(source, known);
+    const fetchFor = (plannedAtMs: number) =>
+      fetchImage(source, {
+        cache,
+        means,
+        bootId: "boot-1",
+        runsDirectory: join(directory, "runs"),
+        run: "9.0.1",
+        plannedAtMs,
+      });
+    const asks = (): number => readFileSync(log, "utf8").split("\n").length - 1;
+    const firstMs = Date.now();
+    for (let run = 0; run < 3; run++) expect((await fetchFor(firstMs)).digest).toBe(digestOf(1));
+    expect(asks()).toBe(1);
+    await fetchFor(Date.now() + 1);
+    expect(asks()).toBe(2);
+    cache.remember(source, { ...known, askedAtMs: Date.now() + 3_600_000 });
+    await fetchFor(firstMs);
+    expect(asks()).toBe(3);
   });
 
   test("it finds images that were being copied for runs that have ended", () => {
