@@ -79,7 +79,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     ...rest
   } = options;
   const { clock, random, logger } = rest;
-  const containers = openContainers(directory, { logger, taskEnv, enforce });
+  const containers = openContainers(directory, { clock, logger, taskEnv, enforce });
   const how = { clock, logger, launcher, taskEnv, enforce, cgroup, containers, keptBounds };
   const executor = await openExecutor(directory, how).catch(async (error: unknown) => {
     await containers.close();
@@ -137,7 +137,10 @@ export function dialling(
 
 function openContainers(
   directory: string,
-  { enforce, ...how }: Pick<RunAgentOptions, "logger" | "taskEnv"> & { readonly enforce: Enforce },
+  {
+    enforce,
+    ...how
+  }: Pick<RunAgentOptions, "clock" | "logger" | "taskEnv"> & { readonly enforce: Enforce },
 ): Containers {
   const isWanted = (name: "memory" | "cpu"): boolean =>
     enforce === "available" || enforce.includes(name);

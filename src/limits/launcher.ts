@@ -27,6 +27,7 @@ export const launcherLimits = {
   imageLocks: 64, // images that can be copied at the same time
   imageFetchMsMax: 1_800_000, // to copy one image, and again to unpack it
   containerProgramMsMax: 30_000, // for one call of runc that starts no task
+  containersLookAgainMs: 300_000, // until an agent that cannot start containers tests that again
   containerTrialBytes: 64 * MIB, // memory of the container that an agent starts to test whether containers work
   containerShmBytes: 64 * MIB, // of /dev/shm in a container
 } as const;

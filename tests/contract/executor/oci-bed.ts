@@ -10,6 +10,7 @@ import type {
 import { readBootId } from "../../../src/agent/proc.ts";
 import type { ContainerTerms } from "../../../src/core/model/job/containers/containers.ts";
 import type { Executor, RunRequest } from "../../../src/ports/executor.ts";
+import { createSystemClock } from "../../../src/system/clock.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
 import type { ExecutorBed } from "./executor-contract.ts";
 import { makeProcessBed } from "./process-bed.ts";
@@ -38,6 +39,7 @@ export function makeOciBed(
     async open(over) {
       const containers = new Containers({
         directory,
+        clock: createSystemClock(),
         logger: silentLogger,
         bootId: readBootId(),
         env: process.env,

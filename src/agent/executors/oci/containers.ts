@@ -6,8 +6,10 @@ import { removeTree } from "./remove-tree.ts";
 import { cannotStart, lookingForContainers } from "../../../core/model/node/container-facts.ts";
 import type { FactEntry } from "../../../core/model/node/node-facts.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import { makeDirectory } from "../../../lib/make-directory.ts";
 import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 import type { ContainedRun, RunContainers } from "../../runs/containers/run-containers.ts";
@@ -38,6 +40,7 @@ import { PREPARE } from "./scripts.ts";
 export interface ContainersOptions {
   /** The directory of images, bundles and the states of runc. */
   readonly directory: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly bootId: string;
   /** The agent's own environment. */
@@ -47,7 +50,7 @@ export interface ContainersOptions {
   readonly wanted: WantedLimits;
 }
 
-/** Whether containers can be started: tested while the agent starts. */
+/** Whether containers can be started: tested while the agent starts, and from time to time when they cannot. */
 type Capability =
   | { readonly kind: "looking" }
   | ({ readonly kind: "can" } & FoundContainers)
@@ -73,6 +76,9 @@ export class Containers implements RunContainers {
   #capability: Capability = { kind: "looking" };
   #listener: () => void = () => undefined;
   readonly #looked: Promise<void>;
+  #lookingAgain: Promise<void> = Promise.resolve();
+  #stopLooking: () => void = () => undefined;
+  #isClosed = false;
   /** Removals of leftovers, one after the other; they begin when it is known how to run containers. */
   #tail: Promise<void>;
 
@@ -84,13 +90,11 @@ export class Containers implements RunContainers {
     this.#cache = new ImageCache(join(directory, "cache"), bootId);
     this.#cache.make();
     this.#remover = createRemover(join(directory, "trash"), logger);
-    this.#looked = this.#look().catch((error: unknown) =>
-      this.#found({ kind: "cannot", why: describeChain(error) }),
-    );
+    this.#looked = this.#lookAndKeep();
     this.#tail = this.#looked;
   }
 
-  /** Calls back when it is known whether containers can be started. */
+  /** Calls back when it is known whether containers can be started, and when that changes. */
   onFound(listener: () => void): void {
     this.#listener = listener;
   }
@@ -163,29 +167,43 @@ export class Containers implements RunContainers {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopLooking();
+    await this.#lookingAgain;
     await this.#tail;
     await this.#remover.idle();
   }
 
+  /** A disk may have been full, the machine too busy, or a program missing that somebody installs: looks again while it cannot. */
+  async #lookAndKeep(): Promise<void> {
+    const found = await this.#look().catch((error: unknown): Capability => {
+      return { kind: "cannot", why: describeChain(error) };
+    });
+    const isNew = !isDeepEqual(found, this.#capability);
+    this.#capability = found;
+    if (isNew) {
+      this.#options.logger.info({ containers: this.facts()[0] }, "looked for container support");
+      this.#listener();
+    }
+    if (found.kind === "can" || this.#isClosed) return;
+    this.#stopLooking = this.#options.clock.after(limits.containersLookAgainMs, () => {
+      this.#lookingAgain = this.#lookAndKeep();
+    });
+  }
+
   /** The result of an earlier process stays valid until its inputs change: runs may have to start at once. */
-  async #look(): Promise<void> {
+  async #look(): Promise<Capability> {
     const { directory, env, wanted, bootId } = this.#options;
     const programs = findContainerPrograms(env);
-    if (typeof programs === "string") return this.#found({ kind: "cannot", why: programs });
+    if (typeof programs === "string") return { kind: "cannot", why: programs };
     const key = JSON.stringify([bootId, process.getuid?.(), wanted, stampsOf(programs)]);
     const file = join(directory, "found.json");
     const known = readFound(file);
-    if (known?.key === key) return this.#found({ kind: "can", ...known.found });
+    if (known?.key === key) return { kind: "can", ...known.found };
     const found = await lookForContainers(directory, programs, wanted);
-    if (typeof found === "string") return this.#found({ kind: "cannot", why: found });
+    if (typeof found === "string") return { kind: "cannot", why: found };
     writeFileSync(file, JSON.stringify({ key, found }));
-    this.#found({ kind: "can", ...found });
-  }
-
-  #found(capability: Capability): void {
-    this.#capability = capability;
-    this.#options.logger.info({ containers: this.facts()[0] }, "looked for container support");
-    this.#listener();
+    return { kind: "can", ...found };
   }
 
   /** Throws an Error whose message is for people. */
