@@ -36,6 +36,8 @@ export interface ImageOptions {
   /** Files by path, beside busybox and its programs in /bin. */
   readonly files?: Readonly<Record<string, string>>;
   readonly user?: string;
+  /** Links to these paths. */
+  readonly links?: Readonly<Record<string, string>>;
 }
 
 const PROGRAMS = ["sh", "cat", "echo", "env", "hostname", "id", "ls", "printf", "sleep", "touch"];
@@ -56,7 +58,7 @@ const MORE = [
 
 /** Writes an OCI layout with one image of one layer that contains only busybox. */
 export function writeImageLayout(directory: string, options: ImageOptions = {}): string {
-  const { tag = "v1", command, env = [], files = {}, user } = options;
+  const { tag = "v1", command, env = [], files = {}, links = {}, user } = options;
   const blobs = join(directory, "blobs/sha256");
   mkdirSync(blobs, { recursive: true });
   const put = (content: Uint8Array) => {
@@ -65,7 +67,7 @@ export function writeImageLayout(directory: string, options: ImageOptions = {}):
     return { digest: `sha256:${hex}`, size: content.length };
   };
   const json = (value: unknown) => put(Buffer.from(JSON.stringify(value)));
-  const layer = put(layerOf(files));
+  const layer = put(layerOf(files, links));
   const config = json({
     architecture: { x64: "amd64" }[process.arch as string] ?? process.arch,
     os: "linux",
@@ -104,7 +106,10 @@ export function writeDockerArchive(layout: string, file: string): string {
   return `docker-archive:${file}`;
 }
 
-function layerOf(files: Readonly<Record<string, string>>): Buffer {
+function layerOf(
+  files: Readonly<Record<string, string>>,
+  links: Readonly<Record<string, string>>,
+): Buffer {
   const parts: Buffer[] = [];
   for (const name of ["bin", "etc", "tmp", "root"]) {
     parts.push(header({ name: `${name}/`, mode: name === "tmp" ? 0o1777 : 0o755, type: "5" }));
@@ -117,6 +122,9 @@ function layerOf(files: Readonly<Record<string, string>>): Buffer {
   const all = { "etc/passwd": passwd, "etc/group": "root:x:0:\nworker:x:1000:\n", ...files };
   for (const [name, text] of Object.entries(all)) {
     parts.push(...fileOf(name, Buffer.from(text), 0o644));
+  }
+  for (const [name, link] of Object.entries(links)) {
+    parts.push(header({ name, mode: 0o777, type: "2", link }));
   }
   parts.push(Buffer.alloc(1_024));
   return Buffer.concat(parts);

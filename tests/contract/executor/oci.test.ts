@@ -184,6 +184,18 @@ describeContainers("a container", (world) => {
       });
     });
 
+    test("an image with a link at /dev, and nothing is written where it leads", async () => {
+      const outside = join(directory, "outside");
+      mkdirSync(outside);
+      const linked = writeImageLayout(join(directory, "linked"), { links: { dev: outside } });
+      for (const _start of ["unpacked by the run", "found in the cache"]) {
+        const { end } = await runs.inside("true", { image: linked });
+        const message = `image ${linked} has a link at /dev, not a directory`;
+        expect(end).toEqual({ kind: "could-not-start", message });
+      }
+      expect(readdirSync(outside)).toEqual([]);
+    });
+
     test("an image without its own command", async () => {
       const none = writeImageLayout(join(directory, "none"));
       const { end } = await runs.run({ kind: "command", argv: [] }, { container: inImage(none) });

@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   symlinkSync,
@@ -52,6 +53,7 @@ function prepareBundle(
     const problem = `image ${container.image} has no command of its own: write one after --`;
     throw new ImageFailure("could-not-start", problem);
   }
+  checkRoot(image, container.image);
   for (const name of ["", "rootfs", "upper", "work"])
     mkdirSync(join(bundle, name), { mode: 0o755 });
   // First marks it as in use, then looks it up again: it may be removed at this moment.
@@ -63,6 +65,16 @@ function prepareBundle(
   const hostFiles = HOST_FILES.filter((path) => existsSync(path));
   const config = runtimeConfig(plan, container, image, hostFiles);
   writeFileSync(join(bundle, "config.json"), JSON.stringify(config), { mode: 0o600 });
+}
+
+/**
+ * runc (1.1.5 does) makes links below /dev by a path of this machine: where the image's /dev is a link, they would lie outside of the
+ * container's root, and replace files of this machine.
+ */
+function checkRoot({ directory }: CachedImage, name: string): void {
+  const found = lstatSync(join(directory, "rootfs/dev"), { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() !== true) return;
+  throw new ImageFailure("could-not-start", `image ${name} has a link at /dev, not a directory`);
 }
 
 /** The source of a mount must exist; the image may have any user. */
