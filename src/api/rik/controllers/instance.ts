@@ -9,7 +9,7 @@ export interface RikInstance {
   readonly workloadId: string;
   /** The workload of its slot, for a workload of REST users; undefined: a single job. */
   readonly service: string | undefined;
-  /** The definition of its job, if it is shown; undefined: that of its workload. */
+  /** The definition of its job, which is valid; undefined: that of its workload, if it has one. */
   definition: string | undefined;
   /** Undefined: it is being submitted, or was rejected. */
   jobId: string | undefined;

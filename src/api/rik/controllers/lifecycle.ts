@@ -31,9 +31,10 @@ export class InstanceLifecycle {
     replaced?: RikInstance,
   ): Promise<void> {
     if (replaced !== undefined) replaced.isTold = true; // its end would be taken for that of the new one
-    const instance = this.#options.book.add(input);
+    const { definition, ...names } = input;
+    const instance = this.#options.book.add(names);
     const gone = replaced === undefined ? undefined : this.#retire(replaced, principal);
-    instance.submitting = this.#submit(instance, input.definition, principal, gone);
+    instance.submitting = this.#submit(instance, definition, principal, gone);
     try {
       await instance.submitting;
     } catch (error) {
@@ -83,6 +84,7 @@ export class InstanceLifecycle {
     await ready;
     try {
       const submission = toSubmission({ controller, workloadId, id, definition });
+      instance.definition = definition; // it is valid
       const doubtful = doubtfulImages(readWorkload(definition));
       if (doubtful.length > 0) {
         logger.warn({ instance: id, images: doubtful }, "rik's own workers fail on such images");

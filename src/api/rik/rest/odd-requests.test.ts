@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { limits } from "../../../limits.ts";
 import { likeRiklet, metricsOf, until, useRikBeds } from "../testing/rik-bed.ts";
 import { instances, json, pod, useRikRest, workload } from "../testing/rik-rest.ts";
@@ -102,4 +103,25 @@ test("a name that a service gives to an instance is its own: a user could not de
     text: `name: ${service}-7 is a name that the service gives to its instances; choose another`,
   });
   expect((await create(`${service}-x`)).status).toBe(201);
+});
+
+test("an instance of a controller with a rejected definition is listed as Failed, with its reason", async () => {
+  const bed = await open();
+  const ask = await serve(bed);
+  const controller = await bed.controller();
+  const untagged = JSON.stringify(pod("web", "alpine"));
+  for (const [id, definition] of Object.entries({ untagged, broken: "{" })) {
+    await controller.schedule(id, definition);
+    await controller.until(id, ResourceStatus.FAILED);
+  }
+  const failed = (id: string, reason: string) => ({
+    id,
+    value: { status: "Failed", reason: expect.stringContaining(reason) as string },
+  });
+  expect(await instances(ask)).toMatchObject([
+    failed("untagged", '"alpine" has no tag'),
+    failed("broken", "JSON"),
+  ]);
+  const some = json(await ask("GET", "workloads.instances/w1"));
+  expect(some).toMatchObject({ instances: [{ id: "untagged" }, { id: "broken" }] });
 });

@@ -53,7 +53,8 @@ export function createRikRest(options: RikRestOptions): Promise<HttpListener> {
       await send(response, await answer);
     } catch (error) {
       if (!(error instanceof RestRefusal)) ({ code } = AppError.from(error, "rik"));
-      if (code === "internal") logger.error({ error: describeChain(error) }, "rik request failed");
+      if (code === "internal" || response.headersSent)
+        logger.error({ error: describeChain(error) }, "rik request failed");
       if (response.headersSent) response.destroy(); // a client must not take half a list for a whole one
       else await send(response, toAnswer(error));
       request.resume(); // later data is ignored
