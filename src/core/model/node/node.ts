@@ -113,10 +113,13 @@ export interface ClusterAgentTerms {
   readonly onLost: LossPolicy;
 }
 
-/** `sinceMs` of a disconnected node: the last sign of life of its agent. */
+/**
+ * `sinceMs` of a disconnected node: the last sign of life of its agent. `withServer`: it has not connected since the server was
+ * restarted, which is the likely cause of whatever it lost.
+ */
 export type NodeLink =
   | { readonly kind: "connected"; readonly session: number; readonly sinceMs: number }
-  | { readonly kind: "disconnected"; readonly sinceMs: number }
+  | { readonly kind: "disconnected"; readonly sinceMs: number; readonly withServer?: true }
   | { readonly kind: "lost"; readonly sinceMs: number };
 
 /** One word for display: the combination of the node's connection, drain and health. */

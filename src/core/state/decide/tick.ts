@@ -177,9 +177,13 @@ export function recover(
   { nowMs, lastJobId }: CommandOf<"recover">,
 ): Decision<undefined> {
   const changes: Change[] = [];
+  const withServer = { withServer: true } as const;
   if (lastJobId > state.counter.lastJobId) changes.push({ table: "counter", row: { lastJobId } });
   for (const { node } of state.nodes.values()) {
-    if (node.link.kind === "connected") changes.push(disconnected(node, nowMs));
+    const { link } = node;
+    if (link.kind === "connected") changes.push(disconnected(node, nowMs, withServer));
+    else if (link.kind === "disconnected" && link.withServer === undefined)
+      changes.push(disconnected(node, link.sinceMs, withServer));
   }
   return { changes, answer: undefined };
 }

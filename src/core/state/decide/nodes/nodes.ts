@@ -16,6 +16,7 @@ import type { NodeRecord } from "../../../scheduler/nodes/node-record.ts";
 import type { State } from "../../state.ts";
 import type { ActiveTask } from "../tasks/end-attempt.ts";
 import {
+  type Absence,
   failForGood,
   isActiveTask,
   isToRequeue,
@@ -164,7 +165,7 @@ function reconcile(
     const message = rebooted ? "its machine was restarted" : "its agent has no record of it";
     const row = isOnceOnly
       ? failForGood(task, message, hello.nowMs)
-      : loseAttempt(job, task, message, hello.nowMs, known && awaySince(known, hello.nowMs));
+      : loseAttempt(job, task, message, hello.nowMs, known && absenceOf(known, hello.nowMs));
     changes.push({ table: "task", row });
   };
   for (const task of state.nodes.get(hello.nodeId)?.tasks ?? []) {
@@ -208,9 +209,13 @@ export function disconnectNode(
   return { changes: [disconnected(node, sinceMs)], answer: undefined };
 }
 
-export const disconnected = (node: Node, sinceMs: number): Change => ({
+export const disconnected = (
+  node: Node,
+  sinceMs: number,
+  how: { readonly withServer?: true } = {},
+): Change => ({
   table: "node",
-  row: { ...node, link: { kind: "disconnected", sinceMs } },
+  row: { ...node, link: { kind: "disconnected", sinceMs, ...how } },
 });
 
 export function drainNode(state: State, command: CommandOf<"drain-node">): Decision<undefined> {
@@ -302,13 +307,18 @@ export function loseNode(state: State, record: NodeRecord, nowMs: number): Chang
 const awaySince = ({ link }: Node, nowMs: number): number =>
   link.kind === "connected" ? nowMs : link.sinceMs;
 
+const absenceOf = (node: Node, nowMs: number): Absence => ({
+  heardAtMs: awaySince(node, nowMs),
+  isWithServer: node.link.kind === "disconnected" && node.link.withServer === true,
+});
+
 /** How a task of a lost node ends; undefined: it stays with the node. */
 type Lose = (
   job: Job,
   task: ActiveTask,
   message: string,
   nowMs: number,
-  heardAtMs: number,
+  absence: Absence,
 ) => Task | undefined;
 
 const fail: Lose = (_job, task, message, nowMs) => failForGood(task, message, nowMs);
@@ -335,7 +345,7 @@ function endTasks(
   for (const task of tasksOn(record)) {
     const job = state.jobs.get(task.jobId)?.job;
     if (job === undefined) continue;
-    const row = lose(job, task, message, nowMs, awaySince(record.node, nowMs));
+    const row = lose(job, task, message, nowMs, absenceOf(record.node, nowMs));
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;

@@ -21,6 +21,14 @@ export type AcceptedTask = Task & { readonly state: AcceptedState };
 export const startOf = (state: ActiveState | AcceptedState): number | undefined =>
   state.kind === "assigned" ? undefined : state.startedAtMs;
 
+/** How a node went away whose tasks are lost. */
+export interface Absence {
+  /** The last sign of life of its agent. */
+  readonly heardAtMs: number;
+  /** It went away when the server ended: no task is the cause. */
+  readonly isWithServer: boolean;
+}
+
 /**
  * The attempt failed, or a service has ended. The task is tried again while attempts are left: a failure of its own counts
  * against the job's retries, a loss with its node and a return by its node against a fixed limit
@@ -35,8 +43,8 @@ export function failAttempt(
     readonly endedAtMs: number;
     readonly nowMs: number;
     readonly usage?: Usage | undefined;
-    /** For a lost attempt: the last sign of life of its node. */
-    readonly heardAtMs?: number | undefined;
+    /** For a lost attempt: of its node. */
+    readonly absence?: Absence | undefined;
   },
 ): Task {
   const { state } = task;
@@ -123,8 +131,11 @@ function nextOf(
   const { state } = task;
   const sentAtMs = state.kind === "accepted" ? state.acceptedAtMs : state.assignedAtMs;
   const beganAtMs = startOf(state) ?? at.startedAtMs ?? sentAtMs;
-  const lastedMs = Math.max(0, (at.heardAtMs ?? at.endedAtMs) - beganAtMs);
-  const next = afterServiceEnd(service, task, { failure, nodeId: ranBy(state).nodeId, lastedMs });
+  const { absence, endedAtMs } = at;
+  const lastedMs = Math.max(0, (absence?.heardAtMs ?? endedAtMs) - beganAtMs);
+  const mayBeCause = absence?.isWithServer !== true;
+  const { nodeId } = ranBy(state);
+  const next = afterServiceEnd(service, task, { failure, nodeId, lastedMs, mayBeCause });
   if (next.kind === "over" || failure.kind !== "node-fault") return next;
   return { ...next, waitMs: waitMs(job, counts, failure) };
 }
@@ -206,13 +217,13 @@ export const loseAttempt = (
   task: ActiveTask | AcceptedTask,
   message: string,
   nowMs: number,
-  heardAtMs = nowMs,
+  absence?: Absence,
 ): Task =>
   failAttempt(
     job,
     task,
     { kind: "lost", message },
-    { startedAtMs: undefined, endedAtMs: nowMs, nowMs, heardAtMs },
+    { startedAtMs: undefined, endedAtMs: nowMs, nowMs, absence },
   );
 
 export const isActiveTask = (task: Task): task is ActiveTask =>

@@ -10,6 +10,8 @@ export interface ServiceEnd {
   readonly nodeId: NodeId | undefined;
   /** From its start, or from its assignment, until its end or the last sign of life of its node. */
   readonly lastedMs: number;
+  /** Of a lost attempt: whether it may have taken its node down. */
+  readonly mayBeCause: boolean;
 }
 
 /** The next step: another attempt after a while, or the end of the task. */
@@ -52,8 +54,9 @@ export function afterServiceEnd(
 function afterLoss(
   terms: ServiceTerms,
   before: Restarts | undefined,
-  { failure, nodeId, lastedMs }: ServiceEnd,
+  { failure, nodeId, lastedMs, mayBeCause }: ServiceEnd,
 ): AfterEnd {
+  if (!mayBeCause) return { kind: "again", waitMs: 0, restarts: before };
   if (nodeId === undefined || lastedMs >= limits.poisonWithinMs) {
     const { tookDown: _cleared, ...restarts } = before ?? NONE;
     return { kind: "again", waitMs: 0, restarts: before && restarts };
