@@ -17,6 +17,7 @@ export const deafController = (): AppError =>
 const FIELDS: Readonly<Record<string, string>> = {
   "jobs[0].name": "instance_id",
   "jobs[0].workload": "definition",
+  "jobs[0].labels.rik.workload": "workload_id",
   "names[0]": "name",
   template: "definition",
   "rollout.maxUnavailable": "max_unavailable",

@@ -33,6 +33,8 @@ test("an id of a mebibyte, and a workload's, are answered OK and reported as fai
   const long = "x".repeat(MIB);
   await controller.schedule(long);
   await controller.schedule("a", POD, long);
+  await controller.until("a", FAILED);
+  expect(controller.metricsOf("a")).toContain('"reason": "workload_id: ');
   for (const id of [long, "a"]) {
     await controller.until(id, FAILED);
     await controller.destroy(id);
