@@ -25,7 +25,7 @@ export interface RikWorkersOptions {
 
 type Arriving = { readonly context: CallContext; readonly owner: string | undefined };
 
-/** A worker that waits for the answer of another one that has its host name. */
+/** A worker that waits for the answer of another one that has its host name, or was refused because of it. */
 interface Waiting {
   readonly hostname: string;
   /** Its latest heartbeat: the next one comes in 15 s. */
@@ -89,7 +89,6 @@ export class RikWorkers {
       const waiting: Waiting = { hostname };
       this.#waiting.set(connection, waiting);
       void this.#evict(known).then((isFree) => {
-        this.#waiting.delete(connection);
         if (!isFree) return sink.end(alreadyThere());
         admit();
         if (waiting.beat !== undefined) worker?.heardOfMachine(waiting.beat);
@@ -107,13 +106,14 @@ export class RikWorkers {
 
   /** The reports of a worker. Reports about unknown instances are ignored: nothing can be done about them. */
   heard({ identifier, status }: WorkerStatus, { context, owner }: Arriving): void {
-    const waiting = this.#waiting.get(context.connection);
-    if (waiting?.hostname === identifier) {
+    const { connection } = context;
+    const named = this.#byHost.get(identifier);
+    const waiting = this.#waiting.get(connection);
+    if (waiting?.hostname === identifier && named?.connection !== connection) {
       if (status.case === "worker") waiting.beat = status.value;
       return; // it has no instances yet, and its heartbeat is not that of the other one
     }
-    const named = this.#byHost.get(identifier);
-    const worker = named ?? this.#byConnection.get(context.connection);
+    const worker = this.#senderOf(identifier, connection, named);
     if (worker === undefined || worker.isOver || worker.owner !== owner) {
       this.#options.logger.debug({ worker: identifier }, "a status of an unknown worker");
       return;
@@ -133,6 +133,14 @@ export class RikWorkers {
 
   close(): void {
     this.#cancelLook();
+  }
+
+  /** `named`: the worker that has the name, which may be another one than that of the connection. */
+  #senderOf(identifier: string, connection: object, named: Worker | undefined): Worker | undefined {
+    const own = this.#byConnection.get(connection);
+    // One that was given up and wakes up still executes its last orders: they do not count for the next of its name.
+    const isEarlier = own?.hostname === identifier && named?.connection !== connection;
+    return isEarlier ? own : (named ?? own);
   }
 
   /** Whether the name is free now: a worker that vanished silently may reconnect before that is noticed. */
@@ -160,7 +168,8 @@ export class RikWorkers {
     });
     this.#byHost.set(hostname, worker);
     this.#byNode.set(worker.node, worker);
-    this.#byConnection.set(arriving.context.connection, worker);
+    this.#byConnection.set(worker.connection, worker);
+    this.#waiting.delete(worker.connection);
     logger.info({ worker: hostname, node: worker.node, address: worker.peer }, "worker registered");
     this.#tell(worker);
     return worker;
