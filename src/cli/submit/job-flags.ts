@@ -38,6 +38,7 @@ import {
   type OutputFileFlags,
   outputFilesOf,
 } from "./flags/output-file-flags.ts";
+import { missingSlurmVariables } from "./flags/slurm-variables.ts";
 import { addRestartFlags, type RestartFlags, restartOf } from "./flags/restart-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
@@ -297,6 +298,8 @@ async function withDirectives(
     user: context.env["USER"] ?? context.env["LOGNAME"],
   });
   for (const warning of options.warnings) await note(`warning: ${warning}`);
+  const unset = all.cluster === undefined ? missingSlurmVariables(script, all.env) : undefined;
+  if (unset !== undefined) await note(unset);
   return { ...options.flags, ...all };
 }
 

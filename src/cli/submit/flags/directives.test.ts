@@ -6,7 +6,15 @@ describe("directives of a script", () => {
   test.each([
     ["#BUSBAR --cpu 2 --name 'a b'", ["--cpu", "2", "--name", "a b"]],
     ["#BUSBAR --memory 4GiB # enough", ["--memory", "4GiB"]],
+    [
+      '#BUSBAR --name=\'a b\'"\'c\'" --comment="say \\"so\\""',
+      ["--name=a b'c'", '--comment=say "so"'],
+    ],
     ["#SBATCH --job-name=train", ["--name", "train"]],
+    ['#SBATCH --job-name="a # b" -J"c d" # e', ["--name", "a # b", "--name", "c d"]],
+    ["#SBATCH --nice", ["--priority", "-100"]],
+    ["#SBATCH --nice=1000", ["--priority", "-1000"]],
+    ["#SBATCH --nice=-5", ["--priority", "5"]],
     ["#SBATCH -J train -c 4", ["--name", "train", "--cpu", "4"]],
     ["#SBATCH --time=90", ["--time-limit", "5400000ms"]],
     ["#SBATCH -t 1:30", ["--time-limit", "90000ms"]],
@@ -35,10 +43,10 @@ describe("directives of a script", () => {
   });
 
   test("unsupported options of sbatch are named", () => {
-    const text = "#SBATCH --partition=long --exclusive -n 4\n#SBATCH -c 2";
+    const text = '#SBATCH --partition=long --exclusive -n 4\n#SBATCH -c 2 --constraint="intel&gpu"';
     expect(readDirectives(text)).toEqual({
       words: ["--cpu", "2"],
-      ignored: ["--partition", "--exclusive", "-n"],
+      ignored: ["--partition", "--exclusive", "-n", "--constraint"],
       job: {},
     });
   });
@@ -62,6 +70,7 @@ describe("directives of a script", () => {
   test.each([
     ["#SBATCH --time=soon", /"soon" is not a time/],
     ["#SBATCH --mem=lots", /"lots" is not a size/],
+    ["#SBATCH --nice=very", /"very" is not a number/],
     ["#SBATCH --array", /has no value/],
     ["#SBATCH --hold=yes", /--hold: takes no value/],
     ["#SBATCH --output=", /--output: has no value/],

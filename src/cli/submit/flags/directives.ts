@@ -13,7 +13,9 @@ export interface Directives {
 }
 
 const MARK = /^#(BUSBAR|SBATCH)\s+(.*)$/;
-const WORD = /"((?:[^"\\]|\\.)*)"|'([^']*)'|[^\s"']+/g;
+/** Words may have quotes anywhere: --job-name="a b" is one. */
+const WORD = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'])+/g;
+const QUOTED = /"((?:[^"\\]|\\.)*)"|'([^']*)'/g;
 
 /**
  * Reads the lines "#BUSBAR --cpu 2" and "#SBATCH --cpus-per-task=2" above the first command of a script. Supports a known set of sbatch
@@ -46,16 +48,18 @@ function wordsIn(text: string): string[] {
   const words: string[] = [];
   let end = 0;
   for (const found of text.matchAll(WORD)) {
-    const [word, double, single] = found;
+    const [word] = found;
     checkQuotes(text, end, found.index);
     end = found.index + word.length;
     if (word.startsWith("#")) return words;
-    const plain = double?.replaceAll(/\\(.)/g, "$1") ?? single;
-    words.push(plain ?? word);
+    words.push(word.replaceAll(QUOTED, withoutQuotes));
   }
   checkQuotes(text, end, text.length);
   return words;
 }
+
+const withoutQuotes = (_: string, double?: string, single?: string): string =>
+  double?.replaceAll(/\\(.)/g, "$1") ?? single ?? "";
 
 /** Only a quote without its end is between words. */
 function checkQuotes(text: string, from: number, to: number): void {

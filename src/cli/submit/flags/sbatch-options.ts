@@ -63,6 +63,13 @@ function gpus(value: string): SbatchMeaning {
   return flags("--gpu", count);
 }
 
+/** In Slurm a lower priority of the job. Our --nice is that of its processes, so it has another range. */
+function nice(value: string): SbatchMeaning {
+  if (!/^-?\d+$/.test(value))
+    throw invalid("#SBATCH --nice", `"${value}" is not a number like 100`);
+  return flags("--priority", `${0 - Number(value)}`);
+}
+
 const AFTER: Readonly<Record<string, string>> = {
   after: "--after",
   afterok: "--after-ok",
@@ -96,7 +103,7 @@ const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--begin", "-b"], (value) => flags("--begin", begin(value))),
   ...names(["--chdir", "-D"], as("--cwd")),
   ...names(["--comment"], as("--comment")),
-  ...names(["--nice"], as("--nice")),
+  ...names(["--nice"], nice),
   ...names(["--priority"], as("--priority")),
   ...names(["--nodelist", "-w"], as("--node")),
   ...names(["--dependency", "-d"], dependency),
@@ -110,8 +117,12 @@ const SWITCHES: ReadonlyMap<string, SbatchMeaning> = new Map([
   ["-H", flags("--hold")],
 ]);
 
+/** What an option means without its value, where sbatch takes it with and without. */
+const DEFAULTS: ReadonlyMap<string, string> = new Map([["--nice", "100"]]);
+
 /** Undefined: it is not supported. */
-export function readSbatchWord({ name, value }: SbatchOption): SbatchMeaning | undefined {
+export function readSbatchWord(option: SbatchOption): SbatchMeaning | undefined {
+  const { name, value = DEFAULTS.get(name) } = option;
   // A job here is one task on one node.
   const isOne = ["--ntasks", "-n", "--nodes", "-N", "--ntasks-per-node"].includes(name);
   if (isOne && value === "1") return flags();
