@@ -125,6 +125,21 @@ static void open_ends(void) {
   fcntl(command_in, F_SETFL, O_NONBLOCK);
 }
 
+/* In the words of the agent, which sees only the exit code. */
+static void not_found(const char *program) {
+  char directory[1024];
+  const char *path = getenv("PATH");
+  if (strchr(program, '/') == NULL)
+    dprintf(2, "busbar: program not found: %s; looked in PATH=%.500s\n", program, path == NULL ? "" : path);
+  else if (access(program, F_OK) == 0)
+    dprintf(2, "busbar: program not found: the interpreter of %s\n", program);
+  else if (*program == '/' || getcwd(directory, sizeof directory) == NULL)
+    dprintf(2, "busbar: program not found: %s\n", program);
+  else
+    dprintf(2, "busbar: program not found: %s; looked in %s\n", program, directory);
+  _exit(127);
+}
+
 /* In the new process. */
 static void begin(void) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -139,7 +154,8 @@ static void begin(void) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   execvp(words[0], words);
-  fail(errno == ENOENT ? 127 : 126, words[0]);
+  if (errno == ENOENT) not_found(words[0]);
+  fail(126, words[0]);
 }
 
 static void start_command(void) {

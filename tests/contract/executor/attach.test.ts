@@ -162,15 +162,23 @@ describeLauncher("native", "a client is the standard input, native launcher", ()
     expect((await endOfRun(own.executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
   });
 
-  test("a command that cannot start fails with the reason", async () => {
+  test.each([
+    ["/nowhere/tool", "busbar: program not found: /nowhere/tool\n"],
+    ["tool", "busbar: program not found: tool; looked in PATH=/nowhere:/bin\n"],
+    ["./tool", "busbar: program not found: ./tool; looked in /usr\n"],
+  ])("a command that cannot start fails with the reason: %s", async (program, why) => {
     own.executor.start(
       aRequest(
-        { kind: "command", argv: ["/nowhere/tool"] },
-        { attach: { kind: "stdin", hangUpMs: 60_000 } },
+        { kind: "command", argv: [program] },
+        {
+          attach: { kind: "stdin", hangUpMs: 60_000 },
+          cwd: "/usr",
+          env: { PATH: "/nowhere:/bin" },
+        },
       ),
     );
     expect((await endOfRun(own.executor, ID)).end).toEqual({ kind: "exited", exitCode: 127 });
-    expect((await readAll(own.executor, ID, "stderr")).text).toContain("/nowhere/tool: No such");
+    expect((await readAll(own.executor, ID, "stderr")).text).toBe(why);
   });
 
   test("an agent without the program starts nothing, and names the missing program", async () => {
