@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../testing/eventually.ts";
 import { startFakeServer } from "./testing/fake-server.ts";
 
 const BUSBAR = fileURLToPath(new URL("../../busbar", import.meta.url));
@@ -21,8 +22,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function start(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(BUSBAR, args, {
+function start(args: readonly string[], env: Record<string, string> = {}, program = BUSBAR) {
+  const child = spawn(program, args, {
     env: { ...process.env, BUSBAR_SERVER: server.address, ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -81,9 +82,21 @@ describe("run", () => {
       /is waiting: no node is connected\nbusbar: {3}cheapest change: wait for task 9\nbusbar: {3}start an agent/,
     );
     child.kill("SIGINT");
-    expect(await ended).toBe(130);
+    expect(await ended).toBe("SIGINT"); // a shell sees 130, and ends its loop
     expect(server.cancelled).toHaveLength(1);
     expect(output.stderr).toMatch(/cancelling job .*\n.* cancelled/);
+  });
+
+  test("output that cannot be written is told once, and no success", async () => {
+    const line = `exec "$0" run --array 0-1 print x > /dev/full`;
+    const { output, ended } = start(["-c", line, BUSBAR], {}, "/bin/sh");
+    expect(await ended).toBe(1);
+    expect(output.stderr.match(/cannot write.*/g)).toEqual([
+      expect.stringMatching(
+        /^cannot write the stdout of (\d+)\.\d: .*ENOSPC.*; job \1 continues, and/,
+      ),
+    ]);
+    expect(server.cancelled).toEqual([]);
   });
 
   test("cancels the job when the reader of its output has closed it", async () => {
@@ -115,6 +128,16 @@ describe("submit", () => {
     expect([code, value.jobs.map((job) => job.state)]).toEqual([1, ["succeeded", "failed"]]);
     const one = await busbar(["submit", "--wait", "--file", "-"], "command: [print]");
     expect([one.code, one.stderr]).toEqual([0, ""]);
+  });
+
+  test("Ctrl-C ends a wait, says that the job continues, and how to end it", async () => {
+    const before = server.lists.watches;
+    const { child, ended, output } = start(["submit", "--wait", "stay"]);
+    await eventually(() => server.lists.watches > before, { what: "it to wait" });
+    child.kill("SIGINT");
+    expect(await ended).toBe("SIGINT");
+    expect(output.stderr).toMatch(/stopped waiting: job (\d+) continues; busbar cancel \1 ends it/);
+    expect(server.cancelled).toEqual([]);
   });
 
   test("the error about a wrong file names file, line and column, and exits 2", async () => {

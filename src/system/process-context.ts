@@ -40,8 +40,12 @@ export function createProcessContext(services: Services): Context {
     writeNewFiles,
     replaceFile,
     onInterrupt(handler) {
-      process.on("SIGINT", handler);
-      return () => process.off("SIGINT", handler);
+      const listener = (): void => {
+        endBySignal();
+        handler();
+      };
+      process.on("SIGINT", listener);
+      return () => process.off("SIGINT", listener);
     },
     onStop(handler) {
       const all = Object.entries(EXIT_CODES).map(([name, code]) => {
@@ -59,6 +63,21 @@ export function createProcessContext(services: Services): Context {
     onKey: readKeys,
     exitNow: (code) => process.exit(code),
   };
+}
+
+/**
+ * Makes an exit with 130 an end by SIGINT. A shell sees the same code, but it ends its own loop or script only if the signal ended the
+ * program: otherwise `for file in *; do busbar run ...; done` needs a Ctrl-C for every file.
+ */
+function endBySignal(): void {
+  if (process.listeners("exit").includes(dieOfInterrupt)) return;
+  process.on("exit", dieOfInterrupt);
+}
+
+function dieOfInterrupt(code: number): void {
+  if (code !== EXIT_CODES.SIGINT) return;
+  process.removeAllListeners("SIGINT");
+  process.kill(process.pid, "SIGINT");
 }
 
 /** 128 plus the number of the signal, as in shells. */

@@ -5,7 +5,7 @@ import { formatDuration } from "../../lib/units.ts";
 import { jobOrTaskId } from "../flags.ts";
 import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
-import { waitForJobs, type WaitFrom } from "../jobs/wait.ts";
+import { waitForJobs, type WaitFrom, type Waited } from "../jobs/wait.ts";
 import { inTurn } from "./change-each.ts";
 import { tellFailures } from "./tell-failures.ts";
 import { TIMEOUT, type TimeoutFlags } from "./wait-timeout.ts";
@@ -61,7 +61,7 @@ export async function waitAndTell(
   rows: readonly SubmittedRow[],
   from: WaitFrom,
 ): Promise<Answer> {
-  const { ended, late } = await waitForJobs(session, rows, from);
+  const { ended, late } = await waitUninterrupted(session, rows, from);
   // Succeeded, or skipped because it was not needed.
   const bad = ended.filter(({ exitCode }) => exitCode !== 0);
   if (bad.length > 0 && session.format === "table") await tellFailures(session, bad);
@@ -72,13 +72,43 @@ export async function waitAndTell(
   return { json: { jobs: ended, notEnded: late }, text: () => "", exitCode: LATE_CODE };
 }
 
+/** Ctrl-C ends the wait alone, unlike that of `run`: says so, because the caller may expect the other. */
+async function waitUninterrupted(
+  session: Session,
+  rows: readonly SubmittedRow[],
+  from: WaitFrom,
+): Promise<Waited> {
+  const { context } = session;
+  const ids = rows.map(({ id }) => id);
+  const undo = context.onInterrupt(() => {
+    const goOn =
+      ids.length === 1
+        ? `continues; busbar cancel ${ids[0]} ends it`
+        : "continue unless they ended";
+    const line = `stopped waiting: ${jobsText(ids)} ${goOn}`;
+    void session
+      .note(line)
+      .catch(() => undefined)
+      .then(() => context.exitNow(EXIT_INTERRUPTED));
+  });
+  try {
+    return await waitForJobs(session, rows, from);
+  } finally {
+    undo();
+  }
+}
+
+const EXIT_INTERRUPTED = 130;
+
 /** More ids are only counted. */
 const IDS_TOLD = 10;
 
 /** "jobs 17, 18 have not ended after 5s"; of many the first ones. */
-function lateText(ids: readonly string[], timeoutMs: number): string {
+const lateText = (ids: readonly string[], timeoutMs: number): string =>
+  `${jobsText(ids)} ${ids.length === 1 ? "has" : "have"} not ended after ${formatDuration(timeoutMs)}`;
+
+function jobsText(ids: readonly string[]): string {
   const told = ids.slice(0, IDS_TOLD).join(", ");
   const more = ids.length > IDS_TOLD ? ` and ${ids.length - IDS_TOLD} more` : "";
-  const which = ids.length === 1 ? `job ${told} has` : `jobs ${told}${more} have`;
-  return `${which} not ended after ${formatDuration(timeoutMs)}`;
+  return `${ids.length === 1 ? "job" : "jobs"} ${told}${more}`;
 }

@@ -19,18 +19,20 @@ export async function showArrayLogs(
 ): Promise<Answer | number> {
   if (flags.follow === true) return followArray(session, job, flags);
   if (session.format === "json") return collectArray(session, job, flags);
-  const missing: string[] = [];
+  const missing = new Set<string>(); // often the same for both streams
+  let shown = 0;
   for await (const task of startedTasks(session, job.id, flags)) {
     for (const stream of streamsOf(flags)) {
       const error = await printOne(session, task, stream, flags);
-      if (error !== undefined) missing.push(error);
+      if (error === undefined) shown += 1;
+      else missing.add(error);
     }
   }
-  for (const text of missing.slice(0, MISSING_TOLD_MAX)) await session.note(text);
-  if (missing.length > MISSING_TOLD_MAX)
-    await session.note(`and ${missing.length - MISSING_TOLD_MAX} more`);
+  for (const text of [...missing].slice(0, MISSING_TOLD_MAX)) await session.note(text);
+  if (missing.size > MISSING_TOLD_MAX)
+    await session.note(`and ${missing.size - MISSING_TOLD_MAX} more`);
   for (const stream of streamsOf(flags)) await tellFile(session, job, stream);
-  return 0;
+  return missing.size > 0 && shown === 0 ? 1 : 0; // as for a single task
 }
 
 async function followArray(session: Session, job: Job, flags: LogsFlags): Promise<number> {
@@ -50,7 +52,7 @@ async function followArray(session: Session, job: Job, flags: LogsFlags): Promis
     const run = { submitted, isSure: false, revision: job.revision, outputs, signal: stop.signal };
     await followToEnd(session, run);
     await outputs.drain();
-    return 0;
+    return outputs.isIncomplete() ? 1 : 0;
   } finally {
     stop.abort();
   }

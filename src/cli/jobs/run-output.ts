@@ -1,6 +1,6 @@
 import type { Task } from "../../client/messages.ts";
 import { isEnded, stateName } from "../../client/state.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
 import { isBrokenPipe } from "../failure.ts";
 import { copyOutput, prefixLines, type StreamName, type Write } from "../output.ts";
 import type { Session } from "../session.ts";
@@ -13,6 +13,8 @@ const SILENCE_MS = 10_000;
 export interface Outputs {
   /** Starts to copy the output of a task's attempt, once for each. */
   see(task: Task): void;
+  /** Whether some of it could not be written here, e.g. to a file on a full disk. */
+  isIncomplete(): boolean;
   /** The number of started tasks. */
   opened(): number;
   /** Resolves when everything that was started has been copied. */
@@ -37,11 +39,15 @@ export function createOutputs(session: Session, options: Options): Outputs {
   const queue: { readonly task: Task; readonly stream: StreamName }[] = [];
   const running = new Set<Promise<void>>();
   let active = 0; // grows with every chunk, to distinguish slow from dead
+  const unwritable = new Map<StreamName, unknown>(); // what their sinks said first
 
   async function copy(task: Task, stream: StreamName): Promise<void> {
-    const write: Write = (data) => {
+    const write: Write = async (data) => {
       active += 1;
-      return sinks[stream](data);
+      await sinks[stream](data).catch((error: unknown) => {
+        if (!isBrokenPipe(error) && !unwritable.has(stream)) unwritable.set(stream, error);
+        throw error;
+      });
     };
     const lines = prefixed ? prefixLines(`[${task.index}] `, write) : undefined;
     const what = { taskId: task.id, stream, attempt: task.attempt, follow: true };
@@ -53,9 +59,17 @@ export function createOutputs(session: Session, options: Options): Outputs {
     } catch (error) {
       if (stop.signal.aborted) return;
       if (isBrokenPipe(error)) return stop.abort(error);
+      if (unwritable.get(stream) === error) return tellUnwritable(task, stream, error);
+      if (unwritable.has(stream)) return; // told for the first task
       const { message } = AppError.from(error, "read output");
       await session.note(`cannot read the ${stream} of ${task.id}: ${message}`);
     }
+  }
+
+  async function tellUnwritable(task: Task, stream: StreamName, error: unknown): Promise<void> {
+    const [job = ""] = task.id.split(".");
+    const text = `cannot write the ${stream} of ${task.id}: ${describeChain(error)}`;
+    await session.note(`${text}; job ${job} continues, and busbar logs ${job} has all of it`);
   }
 
   function startMore(): void {
@@ -79,6 +93,7 @@ export function createOutputs(session: Session, options: Options): Outputs {
       for (const stream of streams) queue.push({ task, stream });
       startMore();
     },
+    isIncomplete: () => unwritable.size > 0,
     opened: () => attempts.size,
     async drain() {
       while (running.size > 0) {

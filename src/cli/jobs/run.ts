@@ -90,7 +90,9 @@ async function run(session: Session, words: readonly string[], flags: RunFlags):
     await attachment?.finish();
     await outputs.drain();
     await tellOutcome(session, ended);
-    return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
+    const code = exitCodeOf(ended, interrupts);
+    const exitCode = code === 0 && outputs.isIncomplete() ? 1 : code;
+    return { json: json(ended), text: () => "", exitCode };
   } catch (error) {
     // The reader has closed the output; a program started by hand would have died by SIGPIPE.
     const { id } = submitted;

@@ -73,7 +73,7 @@ function createWorld() {
   const history: { readonly revision: bigint; readonly event: Event }[] = [];
   const cancelled: string[] = [];
   const groups = [{ name: "default", weight: 1 }];
-  const lists = { count: 0 };
+  const lists = { count: 0, watches: 0 };
   const late = new Map<string, () => void>();
   let changed = Promise.withResolvers<void>();
   for (let at = 1; at <= JOBS_BEFORE; at += 1) {
@@ -211,8 +211,10 @@ function handlersOf(world: World): Handlers {
     }),
     readOutput: ({ taskId, stream, follow }, signal) =>
       output(world, { taskId, stream, follow }, signal),
-    watch: ({ afterRevision, jobId, tasks }, signal) =>
-      watch(world, { afterRevision, jobId, tasks }, signal),
+    watch: ({ afterRevision, jobId, tasks }, signal) => {
+      world.lists.watches += 1;
+      return watch(world, { afterRevision, jobId, tasks }, signal);
+    },
     listNodes: () => ({ nodes: [aNode("rack1-7")] }),
     getNode: ({ name }) => aNode(name),
     drainNode: ({ name, reason }) => ({
