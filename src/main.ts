@@ -1,4 +1,3 @@
-import { join, resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import type {
@@ -18,6 +17,7 @@ import type { Discovery } from "./agent/discovery/discovery.ts";
 import type { NodeFacts } from "./core/model/node/node-facts.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
+import { currentDirectory, pathOf } from "./system/current-directory.ts";
 import { useCompileCache } from "./system/start/compile-cache.ts";
 import { stopOnSignals } from "./system/start/stop-signals.ts";
 
@@ -81,7 +81,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
     const joins =
       flags.agent && until(() => server.isConnected(flags.name), limits.upConnectMs, clock);
     await Promise.race([over, joins]); // so that the first job finds a node
-    await announce({ http, grpc, data: resolve(flags.data), ...node, ...(await doorsOf(server)) });
+    await announce({ http, grpc, data: pathOf(flags.data), ...node, ...(await doorsOf(server)) });
     await over;
   } finally {
     // The agent first, so that its last reports still find a server.
@@ -102,7 +102,7 @@ async function checkEnforce({ agent, enforce, cgroup }: UpFlags): Promise<void> 
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
-  await announce({ http, grpc, data: resolve(flags.data), ...(await doorsOf(server)) });
+  await announce({ http, grpc, data: pathOf(flags.data), ...(await doorsOf(server)) });
   await server.closed;
 }
 
@@ -145,14 +145,14 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
   // After all flags were checked, and before the rest is loaded: the thread of the store starts and opens the data meanwhile.
   const { opening } = await openStore(data, adapters.logger);
   const { runServer } = await import("./run-server.ts");
-  return runServer({ data: resolve(data), opening, http, grpc, hostNames, ...parts }, signal);
+  return runServer({ data: pathOf(data), opening, http, grpc, hostNames, ...parts }, signal);
 }
 
 async function openStore(data: string, logger: Logger) {
   const { setPoolThreads } = await import("./system/pool-threads.ts");
   const { createSqliteStore } = await import("./store/sqlite/sqlite-store.ts");
   setPoolThreads();
-  const opening = createSqliteStore({ directory: resolve(data), logger });
+  const opening = createSqliteStore({ directory: pathOf(data), logger });
   opening.catch(() => undefined); // runServer waits for it, and gets the error
   return { opening };
 }
@@ -173,7 +173,7 @@ async function doorsOf({
   readonly rik: Listening["rik"] | undefined;
 }) {
   const { ownCommand } = await import("./system/own-command.ts");
-  const command = ownCommand(process.env, process.cwd());
+  const command = ownCommand(process.env, currentDirectory());
   return {
     command,
     ...(rainbow === undefined ? {} : { rainbow }),
@@ -219,7 +219,7 @@ function takeRainbowSecrets(flags: ServerFlags) {
   delete process.env["BUSBAR_RAINBOW_SECRET"];
   const given = { secretFile: rainbowSecretFile, globalTokenFile: rainbowGlobalTokenFile, secret };
   if ([...Object.values(given), rainbow].every((each) => each === undefined)) return undefined;
-  return { data: resolve(data), ...given };
+  return { data: pathOf(data), ...given };
 }
 
 /** What makes no sense is refused before anything is opened, by the name of its flag. */
@@ -258,7 +258,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { servers, name, cluster, labels, launcher, enforce, cgroup, taskEnv } = flags;
   const { loss, linkTimes, bandwidthBytes, clusterAgent } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
-  const directory = resolve(flags.data);
+  const directory = pathOf(flags.data);
   const kept = createKeptSoftware(directory);
   const discovery =
     machine === undefined
@@ -282,7 +282,7 @@ async function runEdgesHere(flags: AgentFlags, simulates: EdgeFlags): Promise<vo
   const { version } = await import("./cli/service/version.ts");
   const { labels, loss, linkTimes, servers, data } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
-  const adapters = { clock, random, logger, directory: resolve(data), version };
+  const adapters = { clock, random, logger, directory: pathOf(data), version };
   const options = { ...simulates, ...adapters, labels, loss, linkTimes, server: servers[0] ?? "" };
   await runEdges(options, AbortSignal.any(signals));
 }
@@ -299,20 +299,20 @@ async function lookAtMachine(flags: AgentFlags, clock: Clock) {
 
 async function recoverHere(flags: { readonly data: string; readonly acceptsLoss: boolean }) {
   const { recoverData } = await import("./store/sqlite/recovery/recover.ts");
-  return recoverData({ directory: resolve(flags.data), acceptsLoss: flags.acceptsLoss });
+  return recoverData({ directory: pathOf(flags.data), acceptsLoss: flags.acceptsLoss });
 }
 
 async function saveBackupHere(file: string, bytes: AsyncIterable<Uint8Array>) {
   const { saveBackup } = await import("./store/sqlite/recovery/save-backup.ts");
-  return saveBackup(resolve(file), bytes);
+  return saveBackup(pathOf(file), bytes);
 }
 
 async function restoreHere({ file, data, replaces }: RestoreFlags) {
   const { restoreBackup } = await import("./store/sqlite/recovery/restore.ts");
   return restoreBackup({
-    file: resolve(file),
-    directory: resolve(data),
-    replaces: replaces === undefined ? undefined : resolve(replaces),
+    file: pathOf(file),
+    directory: pathOf(data),
+    replaces: replaces === undefined ? undefined : pathOf(replaces),
   });
 }
 
@@ -346,7 +346,7 @@ function refreshOnHangup(discovery: Discovery): void {
 
 /** The agent's standard input is a pipe from here: when this process dies, it ends and so do they. */
 function startAgent(flags: UpFlags, server: string, level: LogLevel) {
-  const data = join(resolve(flags.data), "agent");
+  const data = `${pathOf(flags.data)}/agent`;
   const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
   args.push("--launcher", flags.launcher);
   if (flags.enforce !== "available") args.push("--enforce", flags.enforce.join(",") || "none");

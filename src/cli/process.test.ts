@@ -241,7 +241,13 @@ test("in a directory that was removed, commands that need it say so, and others 
     const code = await new Promise((resolve) => child.once("close", resolve));
     return { code, output };
   };
-  for (const words of ["submit -- true", "submit --cwd here -- true"]) {
+  const needIt = [
+    "submit -- true",
+    "submit --cwd here -- true",
+    "up --http 127.0.0.1:0 --grpc 127.0.0.1:0",
+    "backup copy",
+  ];
+  for (const words of needIt) {
     const refused = await runIn(words);
     expect(refused.code).toBe(1);
     expect(refused.output).toContain("busbar: the current directory does not exist any more;");

@@ -30,7 +30,9 @@ export async function runCli(argv: readonly string[], context: Context): Promise
   try {
     await program.parseAsync([...withHelpFlag(argv)], { from: "user" });
     return outcome.exitCode;
-  } catch (error) {
+  } catch (thrown) {
+    const { withMeantFlag } = await import("./suggest/meant-flag.ts");
+    const error = withMeantFlag(thrown, argv);
     const failure = toFailure(error, outcome.output ?? guessFormat(argv));
     try {
       await context.stdout.write(help.out + failure.stdout);
@@ -106,5 +108,10 @@ export async function declareAll(program: Command, shell: Shell): Promise<void> 
 
 /** "help nodes drain" is "nodes drain --help": Commander's own help knows only loaded commands. */
 function withHelpFlag(argv: readonly string[]): readonly string[] {
-  return argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
+  if (argv[0] !== "help") return argv;
+  const word = argv[1] ?? "-";
+  const isKnown =
+    word.startsWith("-") || word === "help" || nouns.some(({ name }) => name === word);
+  if (!isKnown) return [word]; // with --help it would have the help of all
+  return [...argv.slice(1), "--help"];
 }

@@ -3,20 +3,10 @@ import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink, Terminal } from "../cli/context.ts";
-import { AppError } from "../lib/errors.ts";
 import { identifyDirectory } from "../lib/files/directory-id.ts";
+import { currentDirectory } from "./current-directory.ts";
 import { openInput, readInput, stdinKind } from "./input.ts";
 import { replaceFile, writeNewFiles } from "./output-files.ts";
-
-/** Only for commands that need it: another process may have removed it. */
-function currentDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    const problem = "the current directory does not exist any more; change to another one (cd)";
-    throw new AppError("unavailable", problem);
-  }
-}
 
 /** The command line's view of the process it runs in. */
 export function createProcessContext(services: Services): Context {

@@ -26,7 +26,7 @@ import {
   dependenciesOf,
   type DependencyFlags,
 } from "./job-dependencies.ts";
-import { directoryOf, missingProgram } from "./flags/directory-flags.ts";
+import { directoryOf, directoryWarning } from "./flags/directory-flags.ts";
 import { beginTime } from "./flags/begin-flag.ts";
 import { parseDirectives, readDirectives } from "./flags/directives.ts";
 import { addEntriesFlags, entriesOf, type EntriesFlags } from "./flags/entries-flags.ts";
@@ -240,11 +240,10 @@ export async function toSubmission(
       "is missing; write it after --, or give --script or --image (submit also takes --file and --jobspec)",
     );
   }
-  const missing =
-    hasOwnCommand || script !== undefined || flags.cwd !== undefined
-      ? undefined
-      : missingProgram(words, context);
-  if (missing !== undefined) await session.note(missing);
+  if (!hasOwnCommand && flags.cwd === undefined) {
+    const warning = directoryWarning(script === undefined ? words : [], context);
+    if (warning !== undefined) await session.note(warning);
+  }
   const outputFiles = outputFilesOf(flags);
   const entries = await entriesOf(flags, context);
   return {

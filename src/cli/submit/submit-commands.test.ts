@@ -62,6 +62,17 @@ test("%% in the name of an output file is a percent sign, whatever follows it", 
   expect(specs()).toMatchObject([{ stdoutFile: "100%%.txt", stderrFile: "%%%j" }]);
 });
 
+test.each([
+  ["/here/a\tb", "local here", /has a line break, tab or the like: running in a fresh directory/],
+  ["/here/\ufffd", undefined, /the path of this directory is not UTF-8: running in/],
+  ["/here/\ufffd", "local here", /^$/],
+])("a directory that a job cannot name is told: %j", async (cwd, id, stderr) => {
+  const env = { BUSBAR_SERVER: server.address };
+  const ran = await runHere(["submit", "--", "true"], { env, cwd, directoryId: () => id });
+  expect(ran.stderr).toMatch(stderr);
+  expect((await runHere(["submit", "--cwd", "fresh", "--", "true"], { env, cwd })).stderr).toBe("");
+});
+
 describe("submit --file with a job as busbar job -o json prints it", () => {
   const submitShown = async (spec: object) => {
     files["shown.json"] = JSON.stringify({ id: "17", spec, state: "pending" });

@@ -86,7 +86,7 @@ async function withMeantNames(
       ? undefined
       : didYouMean("--cluster", cluster, [...new Set(nodes.map((each) => each.cluster))]),
     ...Object.keys(spec.resources ?? {})
-      .filter((name) => !names.has(name))
+      .filter((name) => !names.has(name) && !HAS_FLAG.has(name))
       .map((name) => didYouMean("--resource", name, [...names])),
   ].filter((each) => each !== undefined);
   if (meant.length === 0) return error;
@@ -95,6 +95,9 @@ async function withMeantNames(
     saysWhere: true,
   });
 }
+
+/** Nobody who writes `--gpu 1` means cpu: that no node has one is all there is to say. */
+const HAS_FLAG: ReadonlySet<string> = new Set(["cpu", "memory", "gpu"]);
 
 /** The names of these in other tools. */
 const ALIASES: Readonly<Record<string, string>> = {

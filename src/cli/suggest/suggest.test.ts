@@ -14,11 +14,12 @@ describe("an unknown command", () => {
     ["kill 3", "cancel"],
     ["log 3", "logs"],
     ["jbos", "jobs"],
+    ["help jbos", "jobs"],
   ];
   for (const [line, want] of cases) {
-    test(`${line.split(" ")[0]} is ${want} here`, async () => {
+    test(`${line} is ${want} here`, async () => {
       const { code, stderr } = await runHere(line.split(" "));
-      const [word = ""] = line.split(" ");
+      const [word = ""] = line.replace("help ", "").split(" ");
       expect([code, stderr]).toEqual([
         2,
         `busbar: unknown command "${word}"; did you mean busbar ${want}?\n`,
@@ -105,6 +106,7 @@ describe("a rejected job", () => {
       "no cluster defualt; did you mean default?",
     );
     expect(await submit("--resource cpus=1")).toContain("no node has cpus; did you mean cpu?");
+    expect(await submit("--gpu 1")).not.toContain("did you mean"); // not: --resource, cpu
     expect(await submit("--resource mem=1")).toContain("no node has mem; did you mean memory?");
     expect(await submit("--node vm1")).not.toContain("did you mean");
     expect(await submit("--node other")).not.toContain("did you mean");
@@ -162,4 +164,15 @@ test("the output names a group that a submission creates", async () => {
   } finally {
     await server.close();
   }
+});
+
+test.each([
+  ["submit --time=5 -- a", "unknown option '--time' (did you mean --time-limit?)"],
+  ["run -J x -- a", "unknown option '-J' (did you mean --name?)"],
+  ["jobs -u ada", "unknown option '-u' (did you mean --user?)"],
+  ["nodes -u ada", "unknown option '-u'"],
+  ["submit --frobnicate -- a", "unknown option '--frobnicate'"],
+  ["submit --mem 4G -- a", "unknown option '--mem' (Did you mean --memory?)"],
+])("%s: %s", async (line, text) => {
+  expect(await runHere(line.split(" "))).toMatchObject({ code: 2, stderr: `busbar: ${text}\n` });
 });

@@ -8,6 +8,8 @@ const cases: readonly (readonly [string, string, string, string])[] = [
   ["too far right", "name: a\n  command: x\n", "1:7", "two keys in one line"],
   ["two keys in one line", "name: a: b\n", "1:7", 'put "..." around a value that has ": " in it'],
   ["a tab", "name: a\n\tcommand: x\n", "2:1", "is indented with a tab; use blanks"],
+  ["a tab in an item", "- name: a\n\tcommand: [x]\n", "2:1", "is indented with a tab; use blanks"],
+  ["another mistake after a tab", '{\n\t"a": 1 : 2}', "2:7", "inside [ ] or { } write items"],
   ["an open quote", 'name: "a\ncommand: x\n', "3:1", "a quote that was opened above is not closed"],
   ["closed twice", "command: [true]]\n", "1:16", '"]" is not expected here; is one closed twice?'],
   ["a reserved sign", "name: @a\n", "1:7", 'a text that begins with "@" needs quotes around it'],

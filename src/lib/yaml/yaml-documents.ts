@@ -65,7 +65,8 @@ export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocument
     return { kind: "documents", documents, lines };
   } catch (error) {
     if (error instanceof Refused) {
-      return { kind: "broken", offset: error.offset, message: error.message, lines };
+      const { offset, message } = tabBefore(text, error) ?? error;
+      return { kind: "broken", offset, message, lines };
     }
     // The library reports problems of a text as data. It throws only when the stack overflows.
     if (!(error instanceof RangeError)) throw error;
@@ -83,6 +84,14 @@ class Refused extends Error {
     super(message);
     this.offset = offset;
   }
+}
+
+/** A key below "- " that is indented with a tab: the library misses only what its colon belongs to. */
+function tabBefore(text: string, { offset, message }: Refused) {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  if (!message.startsWith('":" is not expected here') || !/^ *\t/.test(text.slice(start, offset)))
+    return undefined;
+  return { offset: start, message: "is indented with a tab; use blanks" };
 }
 
 const tooDeep = (depthMax: number): string => `is nested more than ${depthMax} deep`;

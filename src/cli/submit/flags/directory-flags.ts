@@ -16,8 +16,25 @@ export function directoryOf({ cwd }: { readonly cwd?: string }, context: Context
 export const resolveHere = (context: Context, path: string): string =>
   isAbsolute(path) ? resolve(path) : resolve(context.cwd, path);
 
+/** What the caller of a job without a directory of its own should know about this one. */
+export const directoryWarning = (words: readonly string[], context: Context): string | undefined =>
+  unusableDirectory(context) ?? missingProgram(words, context);
+
+/** The node cannot say why it uses a fresh directory, because the job does not name this one. */
+function unusableDirectory(context: Context): string | undefined {
+  // Bytes that are not UTF-8 are replaced, and then there is no such directory.
+  const isReplaced = context.cwd.includes("\ufffd") && context.directoryId() === undefined;
+  if (!isReplaced && isPlainPath(context.cwd)) return undefined;
+  const why = isReplaced ? "is not UTF-8" : "is too long, or has a line break, tab or the like";
+  return `warning: the path of this directory ${why}: running in a fresh directory`;
+}
+
+const isPlainPath = (path: string): boolean =>
+  path.length <= PLAIN_RULES.submitDirectory.maxLength &&
+  new RegExp(PLAIN_RULES.submitDirectory.pattern, "u").test(path);
+
 /** Why the program will not be found though this directory has a file of its name; undefined: it will, or has none. */
-export function missingProgram([program = ""]: readonly string[], context: Context) {
+function missingProgram([program = ""]: readonly string[], context: Context) {
   if (program === "" || program.includes("/") || !context.hasFile(resolve(context.cwd, program)))
     return undefined;
   const folders = (context.env["PATH"] ?? "").split(":").filter((folder) => folder !== "");
@@ -46,8 +63,6 @@ export function withDirectory(job: JobSubmissionInit, context: Context): JobSubm
 /** None if the path is not a valid text; then a fresh directory is used. */
 function submitDirectoryOf(context: Context) {
   const id = context.directoryId();
-  const isText = new RegExp(PLAIN_RULES.submitDirectory.pattern, "u");
-  const fits = context.cwd.length <= PLAIN_RULES.submitDirectory.maxLength;
-  if (id === undefined || !fits || !isText.test(context.cwd)) return {};
+  if (id === undefined || !isPlainPath(context.cwd)) return {};
   return { submitDirectory: context.cwd, submitDirectoryId: id };
 }
