@@ -17,12 +17,19 @@ export type Obstacle = "not-found" | "not-executable" | "too-long" | "no-directo
 export const REFUSALS: Readonly<Record<Obstacle, (program: string, lookedIn?: string) => string>> =
   {
     "not-found": (program, lookedIn) =>
-      `program not found: ${program}${lookedIn === undefined ? "" : `; looked in ${lookedIn}`}`,
+      `program not found: ${program}${lookedIn === undefined ? "" : `; looked in ${lookedIn}`}${shellHint(program)}`,
     "not-executable": (program) => `program cannot be executed: ${program}`,
     "too-long": () => "the arguments and the environment together are too long for this machine",
     "no-directory": () => "the working directory cannot be entered",
     stopped: () => "it was stopped before it began",
   };
+
+/** "make test", "A=b" and "cd": a word that only a shell understands. */
+const OF_A_SHELL =
+  /^(?!the )[^/\s]+\s|^\w+=|^(?:cd|source|export|alias|set|eval|exec|ulimit|umask|exit)$/;
+
+const shellHint = (program: string): string =>
+  OF_A_SHELL.test(program) ? "; for a line of shell write sh -c '...'" : "";
 
 /** Whether it was executed at all. */
 export const hasRun = ({ kind }: CommandOutcome): boolean =>

@@ -44,6 +44,9 @@ export function took(
   return elapsed((row.endedAtMs ?? nowMs) - row.startedAtMs);
 }
 
+/** In whole microseconds, as they were measured: a sum of many has 2.1491089999999997 s. */
+const secondsText = (ms: number): string => String(Math.round(ms * 1_000) / 1_000_000);
+
 /** CPU time of a row: "34ms", "1h02m". */
 export const cpuTime = ({ usage }: { readonly usage?: UsageRow }): string =>
   usage?.cpuMs === undefined ? "" : elapsed(usage.cpuMs);
@@ -99,7 +102,7 @@ export const cpuTimeColumn = <Row extends { readonly usage?: UsageRow }>(
   title,
   align: "right",
   value: cpuTime,
-  csv: ({ usage: used }) => (used?.cpuMs === undefined ? "" : String(used.cpuMs / 1_000)),
+  csv: ({ usage: used }) => (used?.cpuMs === undefined ? "" : secondsText(used.cpuMs)),
 });
 
 /** For programs in bytes. */

@@ -103,7 +103,9 @@ async function installUnit(
     throw invalid("--user", `there is no user ${user} on this machine; add it first (useradd)`);
   }
   const file = await units.install(flags.unitDir, unitNameOf(part), text, flags.start);
-  const started = flags.start ? " and started it" : "; start it with systemctl enable --now";
+  const started = flags.start
+    ? " and started it"
+    : `; start it with systemctl enable --now ${unitNameOf(part)}`;
   return { json: { file, started: flags.start }, text: () => `Wrote ${file}${started}.` };
 }
 
