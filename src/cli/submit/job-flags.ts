@@ -39,6 +39,7 @@ import {
   outputFilesOf,
 } from "./flags/output-file-flags.ts";
 import { missingSlurmVariables } from "./flags/slurm-variables.ts";
+import { tellUnreadDirectives } from "./flags/unread-directives.ts";
 import { addRestartFlags, type RestartFlags, restartOf } from "./flags/restart-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
@@ -244,6 +245,7 @@ export async function toSubmission(
     const warning = directoryWarning(script === undefined ? words : [], context);
     if (warning !== undefined) await session.note(warning);
   }
+  if (script === undefined) await tellUnreadDirectives(words, session);
   const outputFiles = outputFilesOf(flags);
   const entries = await entriesOf(flags, context);
   return {

@@ -45,6 +45,23 @@ test("a warning names a file of #SBATCH that cannot be written; the other one is
   expect(specs()).not.toMatchObject([{ stdoutFile: expect.anything() }]);
 });
 
+test.each([
+  [
+    "./train.sh",
+    "warning: the #SBATCH lines of ./train.sh are not read; --script ./train.sh reads",
+  ],
+  ["./plain.sh", ""],
+  ["./train.bin", ""],
+])("a script that is run as a program: %s", async (program, warning) => {
+  const { stderr } = await runHere(["submit", "--", program], {
+    env: { BUSBAR_SERVER: server.address },
+    hasFile: () => true,
+    readInput: async (path) => Buffer.from(scripts[path.replace("./", "")] ?? "echo"),
+  });
+  expect(stderr.replace("busbar: ", "").startsWith(warning)).toBe(true);
+  expect(stderr === "").toBe(warning === "");
+});
+
 const holds = (): unknown =>
   server.submitted.map((request) => {
     const { jobs, hold } = request as { jobs?: { hold?: boolean }[]; hold?: boolean };

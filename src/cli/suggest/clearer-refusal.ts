@@ -50,6 +50,7 @@ const FLAG_OF_FIELD: Readonly<Record<string, string>> = {
   "placement.cluster": "--cluster",
   "placement.labels": "--node-label",
   idempotencyKey: "--idempotency-key",
+  "retries.max": "--retries",
 };
 
 /** `labels.a` is one of those that `--label` sets. */
