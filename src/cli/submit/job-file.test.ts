@@ -102,6 +102,12 @@ describe("errors name the file, the line, the column and the right form", () => 
       /^jobs.yaml:2:1: unknown key "timelimit"; did you mean "timeLimit"\?/,
     ],
     [
+      "a key of resources",
+      "command: [x]\nmemory: 4GiB",
+      /^jobs.yaml:2:1: unknown key "memory"; did you mean resources: {memory: ...}\?/,
+    ],
+    ["another tool's key", "cmd: [x]", /unknown key "cmd"; did you mean "command"\?/],
+    [
       "an unlike key",
       "command: [x]\nbanana: 1",
       /^jobs.yaml:2:1: unknown key "banana"; there are name, group/,

@@ -165,10 +165,11 @@ export async function refusedInFlags<Answer>(
   } catch (cause) {
     const isCounted = input.kind === "jobs" && input.jobs.length > 1;
     const error = isCounted ? cause : withoutFieldPrefix(cause, "jobs[0].");
-    const spec = input.kind === "jobs" && input.isFile !== true ? input.jobs[0]?.spec : undefined;
-    if (spec === undefined) throw error;
-    const { clearerRefusal } = await import("../suggest/clearer-refusal.ts");
-    throw await clearerRefusal(client, spec, error);
+    if (input.kind !== "jobs") throw error;
+    const { clearerRefusal, clearerRefusalOfFile } = await import("../suggest/clearer-refusal.ts");
+    if (input.isFile === true) throw await clearerRefusalOfFile(client, input.jobs, error);
+    const spec = input.jobs[0]?.spec;
+    throw spec === undefined ? error : await clearerRefusal(client, spec, error);
   }
 }
 

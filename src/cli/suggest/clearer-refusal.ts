@@ -25,13 +25,39 @@ export async function clearerRefusal(
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof AppError)) return error;
-  if (error.code === "unschedulable") return withMeantNames(client, spec, error);
+  if (error.code === "unschedulable") return withMeantNames(client, spec, error, FLAG_NAMES);
   const [, field = ""] =
     /^(?:jobs\[0\]\.|template\.)?(?:spec\.)?(.*)$/.exec(error.field ?? "") ?? [];
   const [, at] = /^dependsOn\[(\d+)\]/.exec(field) ?? [];
   const flag = at === undefined ? flagOf(field) : FLAGS[spec.dependsOn?.[Number(at)]?.kind ?? ""];
   return flag === undefined ? error : error.at(flag);
 }
+
+/** The same for a job of a file, which has keys instead of flags. Only a name that no node has is explained. */
+export async function clearerRefusalOfFile(
+  client: BusbarClient,
+  jobs: readonly JobSubmissionInit[],
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof AppError) || error.code !== "unschedulable") return error;
+  const [, at] = /^jobs\[(\d+)\]$/.exec(error.field ?? "jobs[0]") ?? [];
+  const spec = jobs[Number(at)]?.spec;
+  return spec === undefined ? error : withMeantNames(client, spec, error, KEY_NAMES);
+}
+
+/** Where the caller wrote the names, for messages. */
+interface Names {
+  readonly node: string;
+  readonly cluster: string;
+  readonly resource: string;
+}
+
+const FLAG_NAMES: Names = { node: "--node", cluster: "--cluster", resource: "--resource" };
+const KEY_NAMES: Names = {
+  node: "placement.node",
+  cluster: "placement.cluster",
+  resource: "resources",
+};
 
 /** Flags by the field that they set, where the server alone knows the rule. */
 const FLAG_OF_FIELD: Readonly<Record<string, string>> = {
@@ -51,6 +77,9 @@ const FLAG_OF_FIELD: Readonly<Record<string, string>> = {
   "placement.labels": "--node-label",
   idempotencyKey: "--idempotency-key",
   "retries.max": "--retries",
+  timeLimitMs: "--time-limit",
+  queueDeadlineMs: "--queue-deadline",
+  killGraceMs: "--kill-grace",
 };
 
 /** `labels.a` is one of those that `--label` sets. */
@@ -68,6 +97,7 @@ async function withMeantNames(
   client: BusbarClient,
   spec: Spec,
   error: AppError,
+  at: Names,
 ): Promise<AppError> {
   const { node, cluster } = spec.placement ?? {};
   const nodes = await client.listNodes({ pageSize: NODES_ASKED }).then(
@@ -79,16 +109,18 @@ async function withMeantNames(
     node === undefined
       ? undefined
       : didYouMean(
-          "--node",
+          `${at.node}: there is no node`,
           node,
           nodes.map(({ name }) => name),
         ),
     cluster === undefined
       ? undefined
-      : didYouMean("--cluster", cluster, [...new Set(nodes.map((each) => each.cluster))]),
+      : didYouMean(`${at.cluster}: there is no cluster`, cluster, [
+          ...new Set(nodes.map((each) => each.cluster)),
+        ]),
     ...Object.keys(spec.resources ?? {})
       .filter((name) => !names.has(name) && !HAS_FLAG.has(name))
-      .map((name) => didYouMean("--resource", name, [...names])),
+      .map((name) => didYouMean(`${at.resource}: no node has`, name, [...names])),
   ].filter((each) => each !== undefined);
   if (meant.length === 0) return error;
   return new AppError(error.code, `${meant.join(" ")} ${error.message}`, {
@@ -111,10 +143,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   gpus: "gpu",
 };
 
-function didYouMean(flag: string, word: string, known: readonly string[]): string | undefined {
+function didYouMean(problem: string, word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return undefined;
   const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined;
   const meant = alias !== undefined && known.includes(alias) ? alias : nearest(word, known);
-  const what = flag === "--resource" ? "no node has" : `there is no ${flag.slice(2)}`;
-  return meant === undefined ? undefined : `${flag}: ${what} ${word}; did you mean ${meant}?`;
+  return meant === undefined ? undefined : `${problem} ${word}; did you mean ${meant}?`;
 }

@@ -112,6 +112,16 @@ describe("a rejected job", () => {
     expect(await submit("--node other")).not.toContain("did you mean");
   });
 
+  test("of a file gets the name that was probably meant, by its key", async () => {
+    const text = "- {command: [a], resources: {cpus: 1}, placement: {node: vmm}}";
+    const { stderr } = await runHere(["--server", server.address, "submit", "--file", "f"], {
+      readInput: async () => Buffer.from(text),
+    });
+    expect(stderr).toMatch(
+      /^busbar: placement.node: there is no node vmm; did you mean vm1\? resources: no node has cpus; did you mean cpu\? /,
+    );
+  });
+
   test("is reported in the words of the flag", async () => {
     expect(await submit("--after-ok nosuch")).toBe(
       'busbar: --after-ok: there is no job called "nosuch"\n',

@@ -1,5 +1,5 @@
 import { type AppError, invalid } from "../../lib/errors.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { meantKey } from "./meant-key.ts";
 import { parseYamlTrees, type Position, toPlain, type YamlTree } from "../../lib/yaml/yaml-tree.ts";
 import { limits } from "../../limits.ts";
 
@@ -66,20 +66,13 @@ function toValue(file: string, tree: YamlTree, path: string): Value {
           const found = known.find((each) => each === key);
           if (found === undefined) {
             const name = path === "" ? placeOf(file, place) : `${placeOf(file, place)}: ${path}`;
-            throw invalid(name, unknownKey(key, known));
+            throw invalid(name, `unknown key "${key}"${meantKey(key, known)}`);
           }
           return [found, toValue(file, value, child(found))];
         }),
       );
     },
   };
-}
-
-function unknownKey(key: string, known: readonly string[]): string {
-  const meant = nearest(key, known);
-  const hint =
-    meant === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"?`;
-  return `unknown key "${key}"${hint}`;
 }
 
 function kindOf(tree: YamlTree): Value["kind"] {
