@@ -90,7 +90,7 @@ describe("standard input", () => {
     const refused = await ran('echo x | "$busbar" run --stdin - --retries 1 -- cat');
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain(
-      "retries.max: cannot be combined with attach: the input cannot be repeated",
+      "busbar: --retries: cannot be combined with attach: the input cannot be repeated",
     );
   });
 
