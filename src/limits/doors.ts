@@ -59,6 +59,8 @@ export const doorsLimits = {
   rikOrdersWaitingMax: 100_000, // for a worker that does not read them
   rikBeatMs: 15_000, // between heartbeats of a worker
   rikSilenceMs: 45_000, // without a message until a worker counts as lost: three heartbeats
+  rikUnansweredMs: 60_000, // without an answer to its orders until a worker gets no more of them: riklet may try one program of a container for 30 s
+  rikMuteMs: 600_000, // the same, until a worker counts as lost though it sends heartbeats
   rikLookMs: 5_000, // between two checks for silent workers
   rikLostAfterMs: 5_000, // from the end of a worker's stream until its instances are placed again
   rikPingMs: 10_000, // of silence on a connection until it is pinged

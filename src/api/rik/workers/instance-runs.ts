@@ -54,6 +54,7 @@ interface InstanceSpec {
  *
  *   queued --room--> sent --RUNNING--> running --FAILED, TERMINATED--> ended
  *     |               |  +--FAILED--> ended        |
+ *     +--the worker answers nothing--> ended, and queued elsewhere
  *     +--stop--> ended+--stop--> stopping <--stop--+   stopping --TERMINATED, silence--> ended
  *
  * A worker executes its orders one by one, so that few are under way and the rest wait here. It does not answer for an instance that it
@@ -74,6 +75,8 @@ export class InstanceRuns {
   /** Ends that are not durable yet. */
   readonly #ended = new Map<RunKey, RunEvent>();
   #underWay = 0;
+  /** Since when the worker has answered none of its orders. */
+  #unansweredSinceMs = 0;
 
   constructor(options: InstanceRunsOptions) {
     this.#options = options;
@@ -106,6 +109,23 @@ export class InstanceRuns {
     return this.#portOfJob.get(job);
   }
 
+  /** How long the worker has answered none of the orders that are under way. */
+  unansweredMs(nowMs: number): number {
+    return this.#underWay === 0 ? 0 : nowMs - this.#unansweredSinceMs;
+  }
+
+  /** Time in which this process did not run does not count. */
+  excuse(ms: number): void {
+    this.#unansweredSinceMs += ms;
+  }
+
+  /** Runs that the worker has not received go back to the queue. */
+  returnQueued(reason: string): void {
+    for (const run of this.#queue.values()) {
+      this.#gone(run, { cause: EndCause.COULD_NOT_START, message: reason, isNodeFault: true });
+    }
+  }
+
   work({ specs, starts, stops, withdrawn }: Work): void {
     for (const { job, jobName: name, workload } of specs) {
       const { runs = 0 } = this.#specs.get(job) ?? {};
@@ -136,6 +156,7 @@ export class InstanceRuns {
   heard(instanceId: string, status: ResourceStatus): boolean {
     const run = this.#byInstance.get(instanceId);
     if (run === undefined || run.state === "queued") return false;
+    this.#unansweredSinceMs = this.#options.clock.nowMs();
     this.#destroyOrders.answered();
     // It executes orders one by one: all of an earlier instance of this name are answered, except by this status.
     const isOfEarlier = this.#givenUp.delete(instanceId) && status === ResourceStatus.TERMINATED;
@@ -208,6 +229,7 @@ export class InstanceRuns {
     for (const [key, run] of this.#queue) {
       if (this.#underWay >= limits.rikCreatesUnderWayMax) return;
       this.#queue.delete(key);
+      if (this.#underWay === 0) this.#unansweredSinceMs = this.#options.clock.nowMs();
       this.#underWay += 1;
       run.state = "sent";
       this.#options.create(run.instanceId, run.definition);

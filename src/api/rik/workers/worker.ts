@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { InstanceMetric, WorkerMetric } from "../../../gen/rik/v1/common_pb.ts";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { formatDuration } from "../../../lib/units.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
@@ -41,6 +42,7 @@ export interface WorkerParts {
 /** Nodes of workers are in the default cluster, as other nodes are. */
 const CLUSTER = "default";
 const PROGRAM = "rik worker";
+const MUTE = `its worker has answered no order for ${formatDuration(limits.rikUnansweredMs)}`;
 /** A worker may send thousands of statuses in a second; each is a sign of life, and recording few of them is enough. */
 const BEAT_MS_MIN = 1_000;
 
@@ -68,6 +70,7 @@ export class Worker {
   /** When its node was last reported as alive. */
   #beatMs = 0;
   #cancelReopen: () => void = () => undefined;
+  #isMute = false;
   #isOver = false;
 
   constructor(
@@ -122,13 +125,26 @@ export class Worker {
     return { status: this.#status, metrics: this.#metrics };
   }
 
-  isSilent(nowMs: number): boolean {
-    return this.#heardMs + this.#parts.times.silenceMs < nowMs;
+  /** Why it counts as lost; undefined: it does not. */
+  faultAt(nowMs: number): string | undefined {
+    const { silenceMs } = this.#parts.times;
+    if (this.#heardMs + silenceMs < nowMs) return `sent no heartbeat for ${silenceMs} ms`;
+    if (this.#runs.unansweredMs(nowMs) < limits.rikMuteMs) return undefined;
+    return `answered none of its orders for ${limits.rikMuteMs} ms`;
+  }
+
+  /** Its work may be stuck while its heartbeats go on: others get what it has not received. */
+  look(nowMs: number): void {
+    if (this.#runs.unansweredMs(nowMs) < limits.rikUnansweredMs) return;
+    this.#isMute = true;
+    this.#tellSickness();
+    this.#runs.returnQueued(`${MUTE}, and has not received this instance`);
   }
 
   /** Time in which this process did not run does not count. */
   excuse(ms: number): void {
     this.#heardMs += ms;
+    this.#runs.excuse(ms);
   }
 
   /** A heartbeat. */
@@ -143,9 +159,7 @@ export class Worker {
     this.#status = status;
     this.#parts.onChange(this);
     if (status === ResourceStatus.RUNNING && this.#link === undefined) return this.#open();
-    this.#link?.setSickness(
-      status === ResourceStatus.RUNNING ? "" : `its worker says ${statusText(status)}`,
-    );
+    this.#tellSickness();
     // The core learns the capacity of a node when it connects.
     if (sample !== undefined && !isSameMachine(before, sample)) this.#reopen();
   }
@@ -153,7 +167,12 @@ export class Worker {
   /** The outcome of an instance; false: the worker has none of this id. */
   heardOfInstance({ instanceId, status }: InstanceMetric): boolean {
     this.#heard();
-    return this.#runs.heard(instanceId, status);
+    const isKnown = this.#runs.heard(instanceId, status);
+    if (isKnown && this.#isMute) {
+      this.#isMute = false;
+      this.#tellSickness();
+    }
+    return isKnown;
   }
 
   /** Ends its stream: the worker exits, and its supervisor starts it again. */
@@ -178,6 +197,12 @@ export class Worker {
     if (this.#heardMs - this.#beatMs < BEAT_MS_MIN) return;
     this.#beatMs = this.#heardMs;
     this.#link?.beat();
+  }
+
+  #tellSickness(): void {
+    const isReady = this.#status === ResourceStatus.RUNNING;
+    const mute = this.#isMute ? MUTE : "";
+    this.#link?.setSickness(isReady ? mute : `its worker says ${statusText(this.#status)}`);
   }
 
   #order(instanceId: string, definition: string, action: WorkloadRequestKind): void {

@@ -197,8 +197,10 @@ export class RikWorkers {
       const nowMs = clock.nowMs();
       for (const worker of this.#byHost.values()) {
         worker.excuse(Math.max(0, nowMs - dueMs));
-        if (!worker.isSilent(nowMs)) continue;
-        const text = `worker ${worker.hostname} sent no heartbeat for ${times.silenceMs} ms`;
+        worker.look(nowMs);
+        const fault = worker.faultAt(nowMs);
+        if (fault === undefined) continue;
+        const text = `worker ${worker.hostname} ${fault}`;
         worker.end(new AppError("unavailable", text));
         this.#left(worker, text);
       }
