@@ -149,7 +149,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
 }
 
 async function openStore(data: string, logger: Logger) {
-  const { setPoolThreads } = await import("./system/pool-threads.ts");
+  const { setPoolThreads } = await import("./system/start/pool-threads.ts");
   const { createSqliteStore } = await import("./store/sqlite/sqlite-store.ts");
   setPoolThreads();
   const opening = createSqliteStore({ directory: pathOf(data), logger });

@@ -11,7 +11,7 @@ interface ProgressFlags {
   readonly attempt?: number;
 }
 
-/** The variable with the path of a task's file: see src/agent/runs/progress-files.ts. */
+/** The variable with the path of a task's file: see src/agent/runs/progress/progress-files.ts. */
 const FILE_VARIABLE = "BUSBAR_PROGRESS_FILE";
 
 export function declareProgress(command: Command, shell: Shell): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunEnd, RunRequest } from "../../../src/ports/executor.ts";
-import { PROGRESS_FILE_VARIABLE } from "../../../src/agent/runs/progress-files.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../../src/agent/runs/progress/progress-files.ts";
 import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import {

@@ -16,9 +16,9 @@ import { eventually } from "../../../src/testing/eventually.ts";
 import {
   removeProgressDirectory,
   removeProgressLeftovers,
-} from "../../../src/agent/runs/progress-leftovers.ts";
+} from "../../../src/agent/runs/progress/progress-leftovers.ts";
 import { identityOf } from "../../../src/agent/proc.ts";
-import { progressDirectoryOf } from "../../../src/agent/runs/progress-directory.ts";
+import { progressDirectoryOf } from "../../../src/agent/runs/progress/progress-directory.ts";
 import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { aRequest } from "./executor-contract.ts";
 import { makeProcessBed, type ProcessBed } from "./process-bed.ts";

@@ -1,5 +1,5 @@
 import { limits } from "../../../limits.ts";
-import { PROGRESS_FILE_VARIABLE } from "../../runs/progress-files.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../runs/progress/progress-files.ts";
 import type { ContainerPlan, PlannedContainer } from "./container-plan.ts";
 import type { UnpackedImage } from "./images/unpacked-image.ts";
 

@@ -14,7 +14,7 @@ import type { GroupPlan } from "../cgroups/run-groups.ts";
 import { runKey } from "../../../runs/run-key.ts";
 import type { AttachedRuns } from "../attach/attached-runs.ts";
 import type { Launch } from "./starter.ts";
-import { PROGRESS_FILE_VARIABLE } from "../../../runs/progress-files.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../../runs/progress/progress-files.ts";
 import { RUN_VARIABLE } from "../../../runs/run-variable.ts";
 
 export interface LaunchPlace {

@@ -13,15 +13,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import type { ReportedProgress } from "../../core/model/job/task-progress.ts";
-import { describeChain } from "../../lib/errors.ts";
-import { makeDirectory } from "../../lib/make-directory.ts";
-import { limits } from "../../limits.ts";
-import type { Clock } from "../../ports/clock.ts";
-import { steadyMs } from "../../ports/clock.ts";
-import type { RunId } from "../../ports/executor.ts";
-import type { Logger } from "../../ports/logger.ts";
-import { idOf } from "./run-key.ts";
+import type { ReportedProgress } from "../../../core/model/job/task-progress.ts";
+import { describeChain } from "../../../lib/errors.ts";
+import { makeDirectory } from "../../../lib/make-directory.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import { steadyMs } from "../../../ports/clock.ts";
+import type { RunId } from "../../../ports/executor.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import { idOf } from "../run-key.ts";
 import { lastProgress } from "./progress-lines.ts";
 import { removeProgressDirectory } from "./progress-leftovers.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { limits } from "../limits.ts";
+import { limits } from "../../limits.ts";
 import { setPoolThreads } from "./pool-threads.ts";
 
 afterEach(() => vi.unstubAllEnvs());

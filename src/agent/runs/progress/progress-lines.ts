@@ -1,4 +1,4 @@
-import { parseProgressLine, type ReportedProgress } from "../../core/model/job/task-progress.ts";
+import { parseProgressLine, type ReportedProgress } from "../../../core/model/job/task-progress.ts";
 
 /** The last line with progress. An incomplete line counts only if there is no other: the rest of it may follow. */
 export function lastProgress(text: string, isCut: boolean): ReportedProgress | undefined {

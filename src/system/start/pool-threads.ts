@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../../limits.ts";
 
 /** Sets the size of libuv's pool of threads. It counts only before the first use of the pool. */
 export function setPoolThreads(): void {

@@ -11,9 +11,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { invariant } from "../../lib/invariant.ts";
-import { limits } from "../../limits.ts";
-import { identityOf, isAlive, type ProcessIdentity } from "../proc.ts";
+import { invariant } from "../../../lib/invariant.ts";
+import { limits } from "../../../limits.ts";
+import { identityOf, isAlive, type ProcessIdentity } from "../../proc.ts";
 
 /** The owner of a directory in shared memory. Shared memory does not survive a boot, so pids identify processes. */
 interface Owner extends ProcessIdentity {
