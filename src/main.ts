@@ -17,7 +17,6 @@ import type { Discovery } from "./agent/discovery/discovery.ts";
 import type { NodeFacts } from "./core/model/node/node-facts.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
-import { currentDirectory, pathOf } from "./system/current-directory.ts";
 import { useCompileCache } from "./system/start/compile-cache.ts";
 import { stopOnSignals } from "./system/start/stop-signals.ts";
 
@@ -43,6 +42,7 @@ const services: Services = {
   saveBackup: saveBackupHere,
   units: async () => (await import("./system/systemd-units.ts")).systemdUnits,
 };
+const { currentDirectory, pathOf } = await import("./system/current-directory.ts");
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
 const exitCode = await runCli(process.argv.slice(2), createProcessContext(services));
