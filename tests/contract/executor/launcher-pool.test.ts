@@ -57,7 +57,9 @@ describe("a launcher killed from outside", () => {
     });
     expect((await setup.runOnce(5, "exit 5")).end).toEqual(exited(5));
     for (const jobId of [1, 2, 3, 4]) {
-      expect(reportFor(setup.executor, idOf(jobId))?.kind).toBe("running");
+      await eventually(() => reportFor(setup.executor, idOf(jobId))?.kind === "running", {
+        what: `${jobId} to be reported as running`,
+      });
     }
     writeFileSync(setup.path("go"), "");
     for (const jobId of [1, 2, 3, 4]) {
