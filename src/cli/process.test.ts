@@ -87,7 +87,7 @@ describe("run", () => {
     expect(output.stderr).toMatch(/cancelling job .*\n.* cancelled/);
   });
 
-  test("output that cannot be written is told once, and no success", async () => {
+  test("run reports once that output cannot be written, and fails", async () => {
     const line = `exec "$0" run --array 0-1 print x > /dev/full`;
     const { output, ended } = start(["-c", line, BUSBAR], {}, "/bin/sh");
     expect(await ended).toBe(1);

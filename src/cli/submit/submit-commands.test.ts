@@ -66,7 +66,7 @@ test.each([
   ["/here/a\tb", "local here", /has a line break, tab or the like: running in a fresh directory/],
   ["/here/\ufffd", undefined, /the path of this directory is not UTF-8: running in/],
   ["/here/\ufffd", "local here", /^$/],
-])("a directory that a job cannot name is told: %j", async (cwd, id, stderr) => {
+])("submit warns of a directory that a job cannot name: %j", async (cwd, id, stderr) => {
   const env = { BUSBAR_SERVER: server.address };
   const ran = await runHere(["submit", "--", "true"], { env, cwd, directoryId: () => id });
   expect(ran.stderr).toMatch(stderr);
