@@ -47,9 +47,9 @@ test("a slow worker that answers now and then keeps its instances", async () => 
   const slow = await stuckWorker(bed);
   for (let at = 0; at < 4; at++) {
     await pass(bed, limits.rikUnansweredMs - limits.rikBeatMs, [slow]);
+    expect(await stateOf(bed, "rik-stuck")).toBe("connected");
     await slow.tell(`i-${at}`, RUNNING);
     await until(() => expect(slow.orders).toHaveLength(UNDER_WAY + at + 1));
-    expect(await stateOf(bed, "rik-stuck")).toBe("connected");
   }
 });
 
