@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { isReservedVariable, isVariableName } from "../core/model/job/variable-names.ts";
+import { isInBytes } from "../core/model/resources.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -106,7 +107,7 @@ export const envVariable = (flag: string, env: Readonly<Record<string, string | 
     throw invalid(flag, `${text} is not set here; write ${text}=value`);
   });
 
-/** "fpga=2"; memory may have a unit, as in "memory=4GiB". */
+/** "fpga=2"; memory and disk may have a unit, as in "memory=4GiB". */
 export const resource = (flag: string) =>
   collecting((text: string, sofar: Pairs<number> = {}): Pairs<number> => {
     const [[name, value] = ["", ""]] = Object.entries(keyValue(flag)(text));
@@ -114,7 +115,7 @@ export const resource = (flag: string) =>
   });
 
 export const parseAmount = (name: string, text: string, field: string): number =>
-  name === "memory" ? parseSizeBytes(text, field) : positiveNumber(field)(text);
+  isInBytes(name) ? parseSizeBytes(text, field) : positiveNumber(field)(text);
 
 /** "0-99", "1-9:2", "0-3,8": only the form; the server knows the limits. */
 export const arraySpec =

@@ -1,3 +1,4 @@
+import { isInBytes } from "../../core/model/resources.ts";
 import { formatBytes } from "../../lib/units.ts";
 import type { ProgressRow, UsageRow } from "../rows.ts";
 import type { Style } from "./page.ts";
@@ -116,7 +117,7 @@ export const maxMemoryColumn = <Row extends { readonly usage?: UsageRow }>(
 });
 
 export const amount = (name: string, value: number): string =>
-  name === "memory" ? formatBytes(value) : String(Math.round(value * 1_000) / 1_000);
+  isInBytes(name) ? formatBytes(value) : String(Math.round(value * 1_000) / 1_000);
 
 /** "cpu 2, memory 4GiB". */
 export const resources = (amounts: Readonly<Record<string, number>>): string =>

@@ -32,7 +32,10 @@ const RIGHT: readonly (readonly [name: string, content: string])[] = [
   ],
   ["several documents", "command: [a]\n---\n- script: b\n  nice: 5\n  comment: for people\n"],
   ["numbers as texts", "command: [sleep, 1]\nenv: { A: 1 }\nlabels: { rack: 7 }\narray: 3"],
-  ["sizes and durations", "script: a\noutputLimit: 1MiB\nkillGrace: 0\nqueueDeadline: 2d\n"],
+  [
+    "sizes and durations",
+    "script: a\nresources: { disk: 20GiB }\noutputLimit: 1MiB\nkillGrace: 0\nqueueDeadline: 2d\n",
+  ],
   ["placement and selection", "script: a\nplacement: { cluster: b }\nselect: { strategy: random }"],
   [
     "terms of a service",

@@ -1,6 +1,7 @@
 import { docs, JobSpecSchema } from "../../client/schemas.ts";
 import { ARRAY_PATTERN } from "../../core/model/job/array-range.ts";
 import { RETRIES_RULES, SPEC_MESSAGE_RULES } from "../../core/model/job/spec-rules.ts";
+import { BYTE_RESOURCES } from "../../core/model/resources.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "../../lib/units.ts";
 import { type JsonSchema, SchemaBook } from "../../wire/schema.ts";
 import { type DescField, fileKey } from "../yaml/yaml-message.ts";
@@ -36,7 +37,7 @@ const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
   resources: ({ propertyNames }) => ({
     type: "object",
     propertyNames,
-    properties: { memory: SIZE },
+    properties: Object.fromEntries(BYTE_RESOURCES.map((name) => [name, SIZE])),
     additionalProperties: { type: "number", minimum: 0 },
   }),
   array: () => ({ anyOf: [{ type: "string", pattern: ARRAY_PATTERN }, { type: "integer" }] }),

@@ -11,7 +11,7 @@ labels: { owner: ada, year: 2026 }
 command: [python3, train.py, --epochs, 3]
 env: { MODE: 0644, DEBUG: yes, EMPTY: "" }
 cwd: /data
-resources: { cpu: 0.5, memory: 4GiB, gpu: 1, fpga: 2 }
+resources: { cpu: 0.5, memory: 4GiB, disk: 1GiB, gpu: 1, fpga: 2 }
 placement: { cluster: a, node: b, labels: { disk: ssd } }
 array: 0-9
 priority: -5
@@ -32,7 +32,7 @@ idempotencyKey: abc
         command: ["python3", "train.py", "--epochs", "3"],
         env: { MODE: "0644", DEBUG: "yes", EMPTY: "" },
         cwd: "/data",
-        resources: { cpu: 0.5, memory: 4 * 1_024 ** 3, gpu: 1, fpga: 2 },
+        resources: { cpu: 0.5, memory: 4 * 1_024 ** 3, disk: 1_024 ** 3, gpu: 1, fpga: 2 },
         placement: { cluster: "a", node: "b", labels: { disk: "ssd" } },
         array: "0-9",
         priority: -5,

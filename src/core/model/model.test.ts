@@ -118,6 +118,7 @@ describe("resources", () => {
   test("amounts are shown in units people use", () => {
     expect(formatAmount("cpu", 2_500)).toBe("2.5 cpu");
     expect(formatAmount("memory", 1.5 * 1024 ** 3)).toBe("1.5 GiB memory");
+    expect(formatAmount("disk", 100 * 1024 ** 2)).toBe("100 MiB disk");
     expect(formatAmount("gpu", 2)).toBe("2 gpu");
   });
 });

@@ -3,8 +3,8 @@ import type { Rule } from "../../lib/rules/rules.ts";
 import { isShareResource } from "./job/energy.ts";
 
 /**
- * Named quantities as whole numbers in base units: cpu in thousandths, memory in bytes, gpu in
- * devices, power in watts, any other name in whole units. A name that is absent means none.
+ * Named quantities as whole numbers in base units: cpu in thousandths, memory and disk in
+ * bytes, gpu in devices, power in watts, any other name in whole units. A name that is absent means none.
  */
 export type Resources = Readonly<Record<string, number>>;
 
@@ -87,12 +87,16 @@ export function fromResources(resources: Resources): Record<string, number> {
 
 const GIB = 1024 ** 3;
 
+/** People write and read these with a unit: "4GiB". */
+export const BYTE_RESOURCES: readonly string[] = ["memory", "disk"];
+export const isInBytes = (name: string): boolean => BYTE_RESOURCES.includes(name);
+
 /** One amount as text: "2.5 cpu", "1.5 GiB memory", "3 gpu". */
 export function formatAmount(name: string, base: number): string {
-  if (name !== "memory") return `${base / baseUnits(name)} ${name}`;
+  if (!isInBytes(name)) return `${base / baseUnits(name)} ${name}`;
   return base >= GIB
-    ? `${Math.round((base / GIB) * 10) / 10} GiB memory`
-    : `${Math.round((base / 1024 ** 2) * 10) / 10} MiB memory`;
+    ? `${Math.round((base / GIB) * 10) / 10} GiB ${name}`
+    : `${Math.round((base / 1024 ** 2) * 10) / 10} MiB ${name}`;
 }
 
 export function fits(needs: Resources, free: Resources): boolean {

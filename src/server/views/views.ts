@@ -15,7 +15,7 @@ import type { TaskFailure } from "../../core/model/job/task.ts";
 
 /**
  * The views that callers see through every door: the JSON of the wire's messages, in the units people
- * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends these
+ * write (cpu in cpus, memory and disk in bytes); a field that does not apply is absent. The REST API sends these
  * unchanged. A spec has the fields of the schema; the server fills in the fields named here.
  */
 export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {

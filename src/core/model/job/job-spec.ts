@@ -40,7 +40,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly workload?: string | undefined;
   readonly env?: Texts | undefined;
   readonly cwd?: string | undefined;
-  /** In the units people write: cpu in cpus, memory in bytes. */
+  /** In the units people write: cpu in cpus, memory and disk in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
   /** The graph request of each task, instead of `resources`. */
   readonly request?: unknown;

@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 // Busbar's own API. Times are milliseconds since 1970, durations milliseconds. Resources are
-// amounts by name in the unit people use: cpu in cpus (0.5 is half of one), memory in bytes,
+// amounts by name in the unit people use: cpu in cpus (0.5 is half of one), memory and disk in bytes,
 // gpu in devices, power in watts, any other name in whole units.
 //
 // Absent and zero are different things: a field that can be left out is `optional`, and a text or a
@@ -80,7 +80,7 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
   cwd?: string | undefined;
 
   /**
-   * what each task requests: cpu in cpus, memory in bytes; default: one cpu
+   * what each task requests: cpu in cpus, memory and disk in bytes; default: one cpu
    *
    * @generated from field: map<string, double> resources = 8;
    */

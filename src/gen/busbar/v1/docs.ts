@@ -261,7 +261,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.JobSpec.script": "run by its #! line, or by /bin/sh",
   "busbar.v1.JobSpec.env": "environment variables",
   "busbar.v1.JobSpec.cwd": "an absolute path; default: a fresh directory for each attempt",
-  "busbar.v1.JobSpec.resources": "what each task requests: cpu in cpus, memory in bytes; default: one cpu",
+  "busbar.v1.JobSpec.resources": "what each task requests: cpu in cpus, memory and disk in bytes; default: one cpu",
   "busbar.v1.JobSpec.placement": "where its tasks may run; default: anywhere",
   "busbar.v1.JobSpec.array": "one task for each index: \"0-99\", \"1-9:2\", \"0-3,8,10-12\"; \"0-99%5\": at most 5 at once",
   "busbar.v1.JobSpec.priority": "tasks with a higher priority go first; default 0",
