@@ -11,11 +11,11 @@ import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { createSystemRandom } from "./system/random.ts";
 
-/** Where workers, controllers and REST users of rik are served. */
+/** Where workers, controllers and REST users of rik are served; `rest` undefined: these are not. */
 export interface RikPorts {
   readonly workers: string;
   readonly controllers: string;
-  readonly rest: string;
+  readonly rest?: string | undefined;
   /** The secret that callers must present; undefined: none is required. */
   readonly secret: string | undefined;
   /** Whether the ports may be open without a secret beyond this machine. */
@@ -28,7 +28,7 @@ export interface RikPorts {
 export interface RikAddresses {
   readonly workers: string;
   readonly controllers: string;
-  readonly rest: string;
+  readonly rest: string | undefined;
 }
 
 interface Options {
@@ -109,11 +109,12 @@ export async function openRikPorts(
       ...both,
     }),
   );
+  const bound = { workers: workers.address, controllers: controllers.address };
+  const { rest: address } = ports;
+  if (address === undefined) return { ...bound, rest: undefined };
   const { createRikRest } = await import("./api/rik/rest/server.ts");
-  const rest = await open(
-    createRikRest({ ...door, address: ports.rest, hostNames, traffic, ...shared }),
-  );
-  return { workers: workers.address, controllers: controllers.address, rest: rest.address };
+  const rest = await open(createRikRest({ ...door, address, hostNames, traffic, ...shared }));
+  return { ...bound, rest: rest.address };
 }
 
 /** Without a secret the ports must be on loopback, unless `--rik-insecure` allows others. */

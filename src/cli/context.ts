@@ -61,7 +61,8 @@ export interface ServerFlags {
 export interface RikFlags {
   readonly workers: string;
   readonly controllers: string;
-  readonly rest: string;
+  /** Absent: not served. */
+  readonly rest?: string;
   readonly secretFile?: string;
   readonly isInsecure: boolean;
   readonly replays: boolean;
@@ -228,7 +229,11 @@ export interface Listening {
   /** The address of its REST gateway. */
   readonly nexusRest?: string;
   /** The addresses for rik's workers, controllers and REST users. */
-  readonly rik?: Readonly<Record<"workers" | "controllers" | "rest", string>>;
+  readonly rik?: {
+    readonly workers: string;
+    readonly controllers: string;
+    readonly rest: string | undefined;
+  };
   readonly data: string;
   readonly node?: string;
   /** The file with the register secret for clients of rainbow. */

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { HpackDecoder } from "../../src/lib/http2/hpack-decoder.ts";
 import { limits } from "../../src/limits.ts";
+import { Site } from "../support/busbar.ts";
 import { RikSite, rikPrograms, STATUS } from "./support/rik.ts";
 
 // Duty D of rik's scheduler: the user part of the URL that rik's programs use is in `:authority` of every call.
@@ -132,4 +133,23 @@ test("headers encoded by Go, with its table and Huffman codes, decode correctly"
     const wanted = block.fields.map((field) => [field.Name, field.Value]);
     expect(decoded.map((field) => [field.name, field.value])).toEqual(wanted);
   });
+});
+
+test("a server without rik's REST leaves its port to rik's own controller", async () => {
+  const own = new Site();
+  try {
+    const any = "127.0.0.1:0";
+    const server = await own.startServer(
+      "--rik",
+      any,
+      "--rik-controller",
+      any,
+      "--rik-rest",
+      "off",
+    );
+    await server.prints(/rik controllers:\s+\S+:\d+[^]*Data:/); // the lines that follow
+    expect(server.output).not.toContain("rik REST");
+  } finally {
+    await own.close();
+  }
 });

@@ -23,6 +23,7 @@ const REST = "--rik-rest";
 const WORKERS_DEFAULT = "127.0.0.1:4995";
 const CONTROLLERS_PORT = 4996;
 const REST_PORT = 5000;
+const OFF = "off";
 
 export function addRikFlags(command: Command): void {
   command
@@ -38,8 +39,8 @@ export function addRikFlags(command: Command): void {
     )
     .option(
       `${REST} <address>`,
-      `and rikctl, and users of its REST API, here (default: the same host, port ${REST_PORT})`,
-      address(REST),
+      `and rikctl, and users of its REST API, here (default: the same host, port ${REST_PORT}; ${OFF}: nowhere, as with a controller of rik)`,
+      (text) => (text === OFF ? OFF : address(REST)(text)),
     )
     .option(
       `${FLAG}-secret-file <file>`,
@@ -71,7 +72,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   // With port 0, as in tests, the others take any free port too.
   const beside = (other: number): string => formatAddress({ host, port: port === 0 ? 0 : other });
   const controllers = more.rikController ?? beside(CONTROLLERS_PORT);
-  const rest = more.rikRest ?? beside(REST_PORT);
+  const rest = more.rikRest === OFF ? undefined : (more.rikRest ?? beside(REST_PORT));
   const isInsecure = more.rikInsecure === true;
   const isGuarded = isInsecure || more.rikSecretFile !== undefined;
   for (const [flag, where] of [
@@ -79,7 +80,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
     [CONTROLLER, controllers],
     [REST, rest],
   ] as const) {
-    if (isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
+    if (where === undefined || isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
     throw invalid(
       flag,
       `at ${where} other machines could run containers on every worker: require tokens with ` +
@@ -90,7 +91,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   return {
     workers,
     controllers,
-    rest,
+    ...(rest === undefined ? {} : { rest }),
     isInsecure,
     replays: more.rikForget !== true,
     ...(secretFile === undefined ? {} : { secretFile }),

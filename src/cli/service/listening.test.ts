@@ -4,6 +4,16 @@ import { renderListening } from "./listening.ts";
 
 const page: TerminalPage = { width: undefined, colour: false, nowMs: 100_000_000 };
 
+test("only addresses that are served are printed", () => {
+  const rik = { workers: "127.0.0.1:4995", controllers: "127.0.0.1:4996", rest: undefined };
+  const text = renderListening(
+    { command: "busbar", http: "127.0.0.1:1", grpc: "127.0.0.1:2", data: "/d", rik },
+    page,
+  );
+  expect(text).toContain("rik controllers:");
+  expect(text).not.toContain("rik REST");
+});
+
 test("a server on its usual port needs no flag in the printed commands", () => {
   const command = "./busbar";
   const usual = { command, http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };

@@ -39,7 +39,7 @@ export function renderListening(
       ],
       ["rik workers", rik?.workers ?? ""],
       ["rik controllers", rik?.controllers ?? ""],
-      ["rik REST", rik === undefined ? "" : `http://${rik.rest}/api/v0/`],
+      ["rik REST", rik?.rest === undefined ? "" : `http://${rik.rest}/api/v0/`],
       ["Data", data],
       ["Node", node ?? ""],
       ["Register secret", rainbowSecretFile],
