@@ -56,12 +56,12 @@ export function toTemplate({
   workloadId,
   definition,
 }: Omit<RikInstanceInput, "id">): JobSpecInput & { readonly labels: Texts } {
-  const { requests } = readWorkload(definition);
+  const { requests, restart = "never" } = readWorkload(definition);
   return {
     workload: definition,
-    // No end of its own; a failed instance is not restarted, as in rik. An instance that takes worker after worker down with it fails in
-    // the end.
-    service: { restart: "never" },
+    // No end of its own; without a policy a failed instance is not restarted, as in rik. An instance that takes worker after worker down
+    // with it fails in the end.
+    service: { restart },
     ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
     labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
   };

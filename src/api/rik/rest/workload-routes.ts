@@ -21,7 +21,7 @@ import {
 } from "./instance-routes.ts";
 import { DELETED, NO_CONTENT, ownerOf, type Route, workloadOf } from "./route.ts";
 
-/** With the requested amounts, which workers do not get: a user changes the value and sends it back. */
+/** With requested amounts and restart policy, which workers do not get: a user changes the value and sends it back. */
 function valueOf({ definition }: RikWorkload): DefinitionValue {
   const value = toValue(readWorkload(definition));
   const { spec: given } = JSON.parse(definition) as GivenDefinition;
@@ -29,7 +29,9 @@ function valueOf({ definition }: RikWorkload): DefinitionValue {
     ...container,
     ...resourcesOf(given.containers?.[at]),
   }));
-  const spec = { ...value.spec, containers, ...resourcesOf(given) };
+  const { restartPolicy } = given;
+  const restart = restartPolicy === undefined ? {} : { restartPolicy };
+  const spec = { ...value.spec, containers, ...resourcesOf(given), ...restart };
   return { ...value, spec, replicas: value.replicas ?? 1 };
 }
 
@@ -39,7 +41,10 @@ interface WithResources {
 
 /** The parts of a definition, which is valid, that no worker of rik reads. */
 interface GivenDefinition {
-  readonly spec: WithResources & { readonly containers?: readonly WithResources[] | null };
+  readonly spec: WithResources & {
+    readonly containers?: readonly WithResources[] | null;
+    readonly restartPolicy?: unknown;
+  };
 }
 
 const resourcesOf = ({ resources }: WithResources = {}): WithResources =>

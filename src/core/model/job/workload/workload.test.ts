@@ -53,6 +53,11 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ],
   ["replicas", pod({}, { replicas: -1 }), "replicas: must be a whole number"],
   [
+    "restart policy",
+    pod({}, { spec: { restartPolicy: "always" } }),
+    "spec.restartPolicy: must be one of Always, OnFailure, Never",
+  ],
+  [
     "amount",
     pod({ resources: { requests: { cpu: "much" } } }),
     'spec.containers[0].resources.requests.cpu: "much" is not an amount, like 0.5 or 500m',

@@ -1,6 +1,7 @@
 import { parseBoundedJson } from "../../../../lib/bytes/json-size.ts";
 import { limits } from "../../../../limits.ts";
 import { AppError, unprocessable } from "../../../../lib/errors.ts";
+import type { Restart } from "../../service/service-terms.ts";
 import type { Where } from "../job.ts";
 
 /** Nodes that run instances of workloads have an amount of this resource; each instance takes one. */
@@ -29,7 +30,7 @@ export interface WorkloadFunction {
 
 /**
  * The definition of a workload of rik: containers, or a function. Its worker reads these fields; Busbar
- * stores other fields and ignores them, except requested amounts.
+ * stores other fields and ignores them, except requested amounts and the restart policy.
  */
 export interface WorkloadDefinition {
   readonly apiVersion: string;
@@ -39,6 +40,8 @@ export interface WorkloadDefinition {
   readonly replicas: number | undefined;
   readonly containers: readonly WorkloadContainer[];
   readonly function: WorkloadFunction | undefined;
+  /** When an instance that ends by itself is started again; undefined: never. */
+  readonly restart: Restart | undefined;
   /** The request of one instance, in the units people write; empty: only its instance resource. */
   readonly requests: Readonly<Record<string, number>>;
 }
@@ -104,6 +107,7 @@ class Reader {
       replicas: isAbsent(replicas) ? undefined : this.#uint16(replicas, "replicas"),
       containers,
       function: call,
+      restart: this.#restart(spec["restartPolicy"]),
       requests: this.#requests(spec),
     };
   }
@@ -160,6 +164,14 @@ class Reader {
     const port = this.#uint16(object["port"], `${path}.exposure.port`);
     const targetPort = this.#uint16(object["targetPort"], `${path}.exposure.targetPort`);
     return { execution: { rootfs }, exposure: { port, targetPort, type } };
+  }
+
+  #restart(value: unknown): Restart | undefined {
+    if (isAbsent(value)) return undefined;
+    const known = typeof value === "string" ? RESTART_POLICIES.get(value) : undefined;
+    if (known !== undefined) return known;
+    const names = [...RESTART_POLICIES.keys()].join(", ");
+    throw this.#wrong("spec.restartPolicy", `must be one of ${names}`);
   }
 
   /** The sum over the containers, and the requests of the spec itself. */
@@ -220,6 +232,13 @@ class Reader {
     return unprocessable(this.#at(path), problem);
   }
 }
+
+/** In the words of Kubernetes, as requested amounts are. */
+const RESTART_POLICIES: ReadonlyMap<string, Restart> = new Map([
+  ["Always", "always"],
+  ["OnFailure", "on-failure"],
+  ["Never", "never"],
+]);
 
 const CPU_UNITS: Readonly<Record<string, number>> = { "": 1, m: 0.001 };
 const BYTE_UNITS: Readonly<Record<string, number>> = {
