@@ -7,7 +7,7 @@ import { dryRun } from "../../src/core/scheduler/explain/dry-run.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
-import { explainPlaces } from "../../src/server/views/explain-job.ts";
+import { explainPlaces } from "../../src/server/views/explain/explain-job.ts";
 import { cheapestChange } from "../../src/testing/slow-explain/cheapest-change.ts";
 import { outlook } from "../../src/testing/slow-explain/explain.ts";
 import { clusterAnswers } from "../../src/testing/slow-explain/places.ts";

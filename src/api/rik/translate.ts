@@ -10,6 +10,7 @@ import { limits } from "../../limits.ts";
 import type { SubmissionInput } from "../../server/operations/operations.ts";
 import type { InstanceView } from "../../server/services/service-views.ts";
 import type { JobView, TaskView } from "../../server/views/views.ts";
+import type { JobBrief } from "../../server/watch/job-brief.ts";
 
 /** Labels that identify jobs as instances, and their owners. */
 export const DOOR_LABEL = { "rik.door": "instance" };
@@ -153,13 +154,13 @@ export const stateOfInstance = ({ state, reason, node }: InstanceView): RikInsta
 export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has(state);
 
 /** For a job with one task, without the data of its task. */
-export function stateOfJob({
-  tasks,
-  reason = "",
-}: Pick<JobView, "tasks" | "reason">): RikInstanceState {
-  for (const name of TASK_STATES) if (tasks[name] > 0) return { status: OF_TASK[name], reason };
-  return { status: ResourceStatus.PENDING, reason };
+export function stateOfJob({ tasks, reason = "", node }: Brief): RikInstanceState {
+  const state = TASK_STATES.find((name) => tasks[name] > 0);
+  const status = state === undefined ? ResourceStatus.PENDING : OF_TASK[state];
+  return { status, reason, node: nodeOf(status, node) };
 }
+
+type Brief = Pick<JobBrief, "tasks" | "reason" | "node">;
 
 /** The text of InstanceMetric: rik's own scheduler sends the first of these, without braces. */
 export function toMetrics(workloadId: string, { reason, node }: RikInstanceState): string {

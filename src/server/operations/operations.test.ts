@@ -266,7 +266,9 @@ describe("jobs", () => {
       summary: "1 task waits: 1 node could run it later",
       ahead: 1,
     });
-    expect((await plane.operations.explainJob(running)).summary).toBe("every task is under way");
+    expect((await plane.operations.explainJob(running)).summary).toBe(
+      "it was assigned to node w1 0s ago, which has not reported its start yet",
+    );
     await plane.operations.putGroup({ name: "default", runningTasksMax: 1 });
     expect((await plane.operations.explainJob(waiting)).summary).toContain("limit of");
   });

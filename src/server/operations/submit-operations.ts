@@ -26,7 +26,7 @@ import { insideField, invalid, ofDocument, withField } from "../../lib/errors.ts
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
-import { explainPlaces, fullGroup } from "../views/explain-job.ts";
+import { explainPlaces, fullGroup } from "../views/explain/explain-job.ts";
 import { nothingJoined } from "./job-operations.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { inSlices } from "../loop/in-slices.ts";

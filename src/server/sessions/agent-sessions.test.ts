@@ -117,7 +117,8 @@ describe("agent sessions", () => {
     await submit(plane, 1);
     await agent.hears("start 1.0#1");
     const revision = (await operations.countJobs()).revision;
-    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+    const assigned = "it was assigned to node w1 0s ago, which has not reported its start yet";
+    expect((await operations.explainJob("1")).summary).toBe(assigned);
     const say = (reason: string): void => {
       const runs = [{ job: 1, index: 0, attempt: 1 }];
       agent.say({ case: "queued", value: { groups: [{ reason, runs }] } });
@@ -130,7 +131,7 @@ describe("agent sessions", () => {
     expect((await operations.getTask("1.0")).reason).toBe("waits in slurm: Resources");
     expect((await operations.countJobs()).revision).toBe(revision);
     agent.say({ case: "queued", value: { groups: [] } });
-    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+    expect((await operations.explainJob("1")).summary).toBe(assigned);
   });
 
   test("an unhealthy node is assigned nothing, and tasks that it returns do not come back to it", async () => {

@@ -12,6 +12,8 @@ export interface JobBrief extends Pick<
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly workload?: string | undefined;
+  /** Of a job with one task. */
+  readonly node?: string | undefined;
 }
 
 /** Showing the whole spec takes longer than all the rest. `only`: as in `showJob`. */
@@ -23,6 +25,7 @@ export function showBrief(job: Job, progress: Progress, only: Task | undefined):
     name,
     labels,
     workload: work.kind === "workload" ? work.text : undefined,
+    node: only !== undefined && "nodeId" in only.state ? only.state.nodeId : undefined,
     state: progress.state,
     tasks: progress.counts,
     submittedBy: job.submittedBy,

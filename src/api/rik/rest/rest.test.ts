@@ -57,6 +57,21 @@ test("workloads are created, listed in rik's shape, and deleted with their insta
   });
 });
 
+test("an instance that its worker has not started yet shows that worker, also after a restart", async () => {
+  const bed = await open();
+  let ask = await serve(bed);
+  await bed.readyWorker("node-a", () => []);
+  const id = await workload(ask);
+  await ask("POST", "instances.create", { workload_id: id, replicas: 3 });
+  const shown = async (): Promise<unknown> =>
+    (await instances(ask)).map(({ value }) => `${value.status} ${value.node}`);
+  const creating = ["Creating rik-node-a", "Creating rik-node-a", "Creating rik-node-a"];
+  await until(async () => expect(await shown()).toEqual(creating));
+  await bed.restart();
+  ask = await serve(bed);
+  expect(await shown()).toEqual(creating);
+});
+
 test("instances have rik's shape and codes, wherever they are", async () => {
   const bed = await open();
   const ask = await serve(bed);

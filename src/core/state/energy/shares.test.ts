@@ -8,7 +8,7 @@ import { clusterId, jobId, nodeId } from "../../model/ids.ts";
 import { type JobSpecInput, toJobSpec } from "../../model/job/job-spec.ts";
 import { doneOf, type Task } from "../../model/job/task.ts";
 import type { Power } from "../../model/node/power.ts";
-import { explainJob } from "../../../server/views/explain-job.ts";
+import { explainJob } from "../../../server/views/explain/explain-job.ts";
 import { createPolicy } from "../../scheduler/policy.ts";
 
 let world: World;

@@ -1,32 +1,36 @@
-import { type JobId, parseTaskId } from "../../core/model/ids.ts";
-import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
-import { describeFailure } from "../../core/model/job/task.ts";
-import { describeRestart } from "../../core/model/service/describe-restart.ts";
-import { cheapestChange, type SingleChange } from "../../core/scheduler/explain/cheapest-change.ts";
-import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
-import type { PlanPolicy } from "../../core/scheduler/plan.ts";
+import { type JobId, parseTaskId } from "../../../core/model/ids.ts";
+import { hasIndexes, type JobSpec } from "../../../core/model/job/job.ts";
+import { describeFailure } from "../../../core/model/job/task.ts";
+import { describeRestart } from "../../../core/model/service/describe-restart.ts";
+import {
+  cheapestChange,
+  type SingleChange,
+} from "../../../core/scheduler/explain/cheapest-change.ts";
+import type { ClusterPolicy } from "../../../core/scheduler/clusters/choose-cluster.ts";
+import type { PlanPolicy } from "../../../core/scheduler/plan.ts";
 import {
   describeChange,
   describeClusterReasons,
   describeNodeReasons,
-} from "../../core/scheduler/explain/describe.ts";
-import { hintsFor, type Outlook, outlook } from "../../core/scheduler/explain/explain.ts";
-import { NodeClasses } from "../../core/scheduler/nodes/node-classes.ts";
-import { type ClusterVerdict, clusterAnswers } from "../../core/scheduler/explain/places.ts";
-import { describeWaiting } from "../../core/state/dependencies/describe.ts";
-import { reasonsOf } from "../../core/state/dependencies/reasons.ts";
-import { estimatedEnd } from "../../core/scheduler/power/estimated-end.ts";
-import { unplacedOf } from "../../core/model/energy-progress.ts";
-import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import { isJobEnded } from "../../core/model/progress.ts";
-import type { State } from "../../core/state/state.ts";
-import { limits } from "../../limits.ts";
-import { explainAttached, type HasClient } from "../attach/explain-attached.ts";
+} from "../../../core/scheduler/explain/describe.ts";
+import { hintsFor, type Outlook, outlook } from "../../../core/scheduler/explain/explain.ts";
+import { NodeClasses } from "../../../core/scheduler/nodes/node-classes.ts";
+import { type ClusterVerdict, clusterAnswers } from "../../../core/scheduler/explain/places.ts";
+import { describeWaiting } from "../../../core/state/dependencies/describe.ts";
+import { reasonsOf } from "../../../core/state/dependencies/reasons.ts";
+import { estimatedEnd } from "../../../core/scheduler/power/estimated-end.ts";
+import { unplacedOf } from "../../../core/model/energy-progress.ts";
+import type { JobRecord } from "../../../core/state/jobs/job-record.ts";
+import { isJobEnded } from "../../../core/model/progress.ts";
+import type { State } from "../../../core/state/state.ts";
+import { limits } from "../../../limits.ts";
+import { explainAttached, type HasClient } from "../../attach/explain-attached.ts";
+import { explainAssigned } from "./explain-assigned.ts";
 import { explainAway } from "./explain-away.ts";
 import { explainTaken } from "./explain-taken.ts";
-import { describeAtMost, describePartlyHeld, hintAgainst, whyNotPlaced } from "./not-placed.ts";
-import type { QueueReasons } from "./queue-reasons.ts";
-import type { ClusterReasonView, ExplanationView } from "./views.ts";
+import { describeAtMost, describePartlyHeld, hintAgainst, whyNotPlaced } from "../not-placed.ts";
+import type { QueueReasons } from "../queue-reasons.ts";
+import type { ClusterReasonView, ExplanationView } from "../views.ts";
 
 /** Why tasks of a job are pending, and what would help. */
 export function explainJob(
@@ -74,7 +78,7 @@ export function explainJob(
       ? undefined
       : (explainTaken(state, record) ?? explainAway(state, record));
     const below = queueReasons?.describe(record);
-    const why = joined([where?.summary, below]) || settledSummary(record);
+    const why = joined([where?.summary, below]) || settledSummary(record, nowMs);
     const attached = explainAttached(record, hasClient);
     const hints = [...(where?.hints ?? []), ...(attached?.hints ?? [])];
     return { ...base, hints, summary: joined([why, attached?.summary]) };
@@ -189,13 +193,13 @@ function changeForHeld(
   };
 }
 
-function settledSummary(record: JobRecord): string {
+function settledSummary(record: JobRecord, nowMs: number): string {
   const { job, progress } = record;
   if (isJobEnded(progress)) {
     const reason = job.closed?.reason ?? failureOf(record);
     return reason ?? "it has ended";
   }
-  return "every task is under way";
+  return explainAssigned(record, nowMs) ?? "every task is under way";
 }
 
 /** Why the only task of a job failed; undefined: it did not, or the job has many. */

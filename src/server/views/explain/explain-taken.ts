@@ -1,6 +1,6 @@
-import type { ClusterId, NodeId } from "../../core/model/ids.ts";
-import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import type { State } from "../../core/state/state.ts";
+import type { ClusterId, NodeId } from "../../../core/model/ids.ts";
+import type { JobRecord } from "../../../core/state/jobs/job-record.ts";
+import type { State } from "../../../core/state/state.ts";
 
 /** Clusters that tasks of a job are offered to, or that accepted tasks and have not reported since. */
 interface Pulling {

@@ -1,9 +1,9 @@
-import type { NodeId } from "../../core/model/ids.ts";
-import type { LossPolicy } from "../../core/model/node/node.ts";
-import { lossPolicyOf } from "../../core/model/node/node.ts";
-import { isActive } from "../../core/model/job/task.ts";
-import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import type { State } from "../../core/state/state.ts";
+import type { NodeId } from "../../../core/model/ids.ts";
+import type { LossPolicy } from "../../../core/model/node/node.ts";
+import { lossPolicyOf } from "../../../core/model/node/node.ts";
+import { isActive } from "../../../core/model/job/task.ts";
+import type { JobRecord } from "../../../core/state/jobs/job-record.ts";
+import type { State } from "../../../core/state/state.ts";
 
 /** Limits the tasks that are checked: an array may have very many. */
 const TASKS_LOOKED_AT = 10_000;
