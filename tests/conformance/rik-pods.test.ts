@@ -21,11 +21,12 @@ function describePods(): void {
   let site: RikSite;
   afterEach(() => site.close());
 
-  const pod = (name: string, env: Readonly<Record<string, string>>): object => ({
+  const pod = (name: string, env: Readonly<Record<string, string>>, more = {}): object => ({
     apiVersion: "v1",
     kind: "Pod",
     name,
     spec: {
+      ...more,
       containers: [
         {
           name: "main",
@@ -97,6 +98,12 @@ function describePods(): void {
     expect(told?.metrics).toContain("exited with code 3");
     await controller.create("c-ends", { definition: JSON.stringify(pod("c", ENDS)) });
     await controller.told("c-ends", STATUS.terminated);
+
+    const definition = JSON.stringify(pod("c", FAILS, { restartPolicy: "OnFailure" }));
+    await controller.create("c-again", { definition });
+    const failures = (): number =>
+      controller.statuses("c-again").filter((status) => status === STATUS.failed).length;
+    await eventually(() => failures() >= 2, { what: "another start", timeoutMs: 90_000 });
 
     // Another definition replaces the container.
     await rest("workloads.update", {
