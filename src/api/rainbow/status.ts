@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import { GRPC } from "../../lib/grpc/status-codes.ts";
+import { isUndecodable } from "../grpc/calls/codec.ts";
 import { type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
 
 /**
@@ -77,10 +78,11 @@ export const refuse = {
 
 /**
  * Every rejection is UNKNOWN, like every error of rainbow's server. Only codes that gRPC itself sends there stay: too much data, a server
- * that stops, an internal failure.
+ * that stops, an internal failure, and INTERNAL for a request that is no protobuf.
  */
 export function toStatus(error: unknown): GrpcStatus {
   const status = toGrpcStatus(error);
+  if (isUndecodable(error)) return { ...status, code: GRPC.INTERNAL };
   const isGrpcs =
     status.code === GRPC.RESOURCE_EXHAUSTED ||
     status.code === GRPC.UNAVAILABLE ||

@@ -14,7 +14,18 @@ export interface Method {
 export const pathOf = ({ name, parent }: Method): string => `/${parent.typeName}/${name}`;
 
 export const undecodable = ({ typeName }: DescMessage, cause?: unknown): AppError =>
-  new AppError("invalid_argument", `the request is not a ${typeName}`, { cause });
+  asUndecodable(new AppError("invalid_argument", `the request is not a ${typeName}`, { cause }));
+
+const UNDECODABLE = new WeakSet<AppError>();
+
+/** Marks the rejection of a request whose bytes are not its message: libraries of gRPC have a status for it. */
+export function asUndecodable(error: AppError): AppError {
+  UNDECODABLE.add(error);
+  return error;
+}
+
+export const isUndecodable = (error: unknown): boolean =>
+  error instanceof AppError && UNDECODABLE.has(error);
 
 export function decodeRequest({ input }: Method, bytes: Uint8Array): MessageShape<DescMessage> {
   try {

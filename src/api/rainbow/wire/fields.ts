@@ -1,4 +1,5 @@
 import { AppError } from "../../../lib/errors.ts";
+import { asUndecodable } from "../../grpc/calls/codec.ts";
 
 /** A field on the wire: a number, or a field with a length. Fixed widths are skipped. */
 export type WireField =
@@ -13,8 +14,8 @@ const VARINT_BYTES_MAX = 10;
 /** A number that no field has. */
 const NO_FIELD = 0;
 
-const broken = (): AppError =>
-  new AppError("invalid_argument", "cannot parse invalid wire-format data");
+const broken = (problem = "cannot parse invalid wire-format data"): AppError =>
+  asUndecodable(new AppError("invalid_argument", problem));
 
 /**
  * The fields of a message in order, without a descriptor: generations of clients use the same numbers for different fields, and a decoder
@@ -100,7 +101,7 @@ export function toText(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new AppError("invalid_argument", "string field contains invalid UTF-8");
+    throw broken("string field contains invalid UTF-8");
   }
 }
 
