@@ -15,8 +15,8 @@ export interface Failure {
 export function toFailure(error: unknown, format: OutputFormat): Failure {
   if (error instanceof CommanderError && error.exitCode === 0) return done(0); // help, version
   if (isBrokenPipe(error)) return done(0);
-  // Commander has already printed the help for an empty command line.
-  if (error instanceof CommanderError && error.code === "commander.help") return done(2);
+  // The help was printed for an empty command line.
+  if (isWithoutCommand(error) && !isDocument(format)) return done(2);
   const { code, message, field } = describe(error);
   const hint = HINTS[code];
   const exitCode = isUsage(error) ? 2 : 1;
@@ -51,7 +51,13 @@ interface Description {
   readonly field?: string | undefined;
 }
 
+const isWithoutCommand = (error: unknown): boolean =>
+  error instanceof CommanderError && error.code === "commander.help";
+
 function describe(error: unknown): Description {
+  if (isWithoutCommand(error)) {
+    return { code: "invalid_argument", message: "a command is missing; --help lists them" };
+  }
   if (error instanceof CommanderError) {
     const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
     return { code: "invalid_argument", message };

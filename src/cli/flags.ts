@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { isReservedVariable, isVariableName } from "../core/model/job/variable-names.ts";
+import { TASK_ID_RULE } from "../core/model/ids.ts";
 import { isInBytes } from "../core/model/resources.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
@@ -132,11 +133,13 @@ export const arraySpec =
     return text;
   };
 
+const TASK_ID = new RegExp(TASK_ID_RULE.pattern);
+
 /** "17", or "17.3" if one task of an array may be meant. */
 export const jobOrTaskId =
   (argument: string) =>
   (text: string): string => {
-    if (/^[\w-]+(\.\d+)?$/.test(text)) return text;
+    if (TASK_ID.test(text)) return text;
     throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
   };
 

@@ -28,6 +28,16 @@ describe("help", () => {
     expect(stderr).toContain("Usage: busbar");
   });
 
+  test("is one JSON value instead, where the command is missing in a program that reads JSON", async () => {
+    for (const argv of [[], ["cluster"]]) {
+      const { code, stdout, stderr } = await runHere(["-o", "json", ...argv]);
+      expect([argv, code, stderr]).toEqual([argv, 2, ""]);
+      expect(JSON.parse(stdout)).toEqual({
+        error: { code: "invalid_argument", message: "a command is missing; --help lists them" },
+      });
+    }
+  });
+
   test("no flag is declared twice in one command", async () => {
     const shell = createShell({} as never, { exitCode: 0, output: undefined });
     const context = { env: {}, hostname: "x" } as never;

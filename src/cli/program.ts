@@ -3,6 +3,7 @@ import type { Context } from "./context.ts";
 import { toFailure } from "./failure.ts";
 import { addGlobalFlags, guessFormat } from "./globals.ts";
 import { AppError } from "../lib/errors.ts";
+import { isDocument } from "./formats/output-format.ts";
 import { nouns } from "./nouns.ts";
 import { meantCommand } from "./suggest/meant-command.ts";
 import { createShell, type Outcome, type Shell } from "./session.ts";
@@ -33,10 +34,12 @@ export async function runCli(argv: readonly string[], context: Context): Promise
   } catch (thrown) {
     const { withMeantFlag } = await import("./suggest/meant-flag.ts");
     const error = withMeantFlag(thrown, argv);
-    const failure = toFailure(error, outcome.output ?? guessFormat(argv));
+    const format = outcome.output ?? guessFormat(argv);
+    const failure = toFailure(error, format);
+    const usage = isDocument(format) ? "" : help.error; // the document says it
     try {
       await context.stdout.write(help.out + failure.stdout);
-      await context.stderr.write(help.error + failure.stderr);
+      await context.stderr.write(usage + failure.stderr);
     } catch {
       // The reader has closed the output; only the exit code is left.
     }

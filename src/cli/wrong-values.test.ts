@@ -134,6 +134,8 @@ describe("the error about a wrong value names its flag and the right form, and e
     ["generate --power 500-300", /--power: "500-300" is not a range of watt-seconds/],
     ["generate --backlog 0", /--backlog: "0" is not a whole number from 1/],
     ["job 1.x", /<id>: "1.x" is not an id like 17 or 17.3/],
+    ["job abc", /<id>: "abc" is not an id like 17 or 17.3/],
+    ["job 0", /<id>: "0" is not an id/],
     ["watch --after -1", /--after/],
     ["groups set g --weight 0", /--weight: "0" is not a number above 0/],
     ["groups set g --running-tasks-max x", /--running-tasks-max/],

@@ -34,10 +34,11 @@ function commandsOf(page: string): readonly string[] {
 function namedOf(page: string): readonly string[] {
   const text = readFileSync(root + page, "utf8").replaceAll(/```[\s\S]*?```/g, "");
   return [...text.matchAll(INLINE)]
-    .map(([, line = ""]) => line.replaceAll(/\s+/g, " "))
+    .map(([, line = ""]) => line.replaceAll(/\s+/g, " ").replaceAll(ANY_JOB, " 17"))
     .filter((line) => !isForm(line));
 }
 const INLINE = /`busbar ([^`]+)`/g;
+const ANY_JOB = / (?:ID|JOB)\b/g;
 /** `agent …`, `service install|show`, `[--flag]`: forms of commands, not commands. */
 const isForm = (line: string): boolean => /[…|[\]<>]|\.\.\./.test(line);
 const INCOMPLETE = /missing required argument|argument missing|\(outputHelp\)/;

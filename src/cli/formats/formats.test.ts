@@ -165,7 +165,7 @@ describe("--output", () => {
   });
 
   test("errors are YAML when YAML was requested", async () => {
-    const { code, stdout } = await run("job nosuch -o yaml");
+    const { code, stdout } = await run("job 999 -o yaml");
     expect(code).toBe(1);
     expect(parse(stdout)).toMatchObject({ error: { code: "not_found" } });
     const early = await run("jobs --limit x -o yaml");

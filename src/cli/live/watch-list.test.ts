@@ -144,10 +144,10 @@ describe("--watch on a terminal", () => {
   });
 
   test("restores the terminal when it cannot continue", async () => {
-    const ended = start("tasks nosuch --watch", { columns: 80, rows: 6 });
+    const ended = start("tasks 999 --watch", { columns: 80, rows: 6 });
     await ended.until(/1049l/);
     const { code, stderr } = await ended.stop();
-    expect([code, stderr]).toEqual([1, "busbar: there is no job nosuch\n"]);
+    expect([code, stderr]).toEqual([1, "busbar: there is no job 999\n"]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { beginTime } from "./begin-flag.ts";
+import { BEGIN_PATTERN, beginTime } from "./begin-flag.ts";
 import { readDirectives } from "./directives.ts";
 
 describe("directives of a script", () => {
@@ -23,11 +23,8 @@ describe("directives of a script", () => {
     ["#SBATCH --time=UNLIMITED", []],
     ["#SBATCH --time=infinite", []],
     ["#SBATCH -t 0", []],
-    ["#SBATCH --begin=now+1hour", ["--begin", "1h"]],
-    ["#SBATCH --begin=now+60", ["--begin", "60s"]],
-    ["#SBATCH -b now+2weeks", ["--begin", "14d"]],
-    ["#SBATCH --begin=16:00", ["--begin", "16:00"]],
-    ["#SBATCH --begin=now+1h", ["--begin", "now+1h"]],
+    ["#SBATCH --begin=now+1hour", ["--begin", "now+1hour"]],
+    ["#SBATCH -b 16:00", ["--begin", "16:00"]],
     ["#SBATCH --mem=4000", ["--memory", "4000MiB"]],
     ["#SBATCH --mem=4G", ["--memory", "4GiB"]],
     ["#SBATCH --array=0-9%2", ["--array", "0-9%2"]],
@@ -90,17 +87,25 @@ describe("--begin", () => {
   test.each([
     ["10m", NOW + 600_000],
     ["now+1h", NOW + 3_600_000],
+    ["now", NOW],
+    ["now+60", NOW + 60_000],
+    ["now+1hour", NOW + 3_600_000],
+    ["now+2weeks", NOW + 14 * 24 * 3_600_000],
     ["+90s", NOW + 90_000],
     ["16:30", new Date(2026, 10, 17, 16, 30).getTime()],
     ["09:00", new Date(2026, 10, 18, 9, 0).getTime()],
     ["2026-11-18", new Date(2026, 10, 18).getTime()],
     ["2026-11-18T10:00", new Date(2026, 10, 18, 10).getTime()],
     ["2026-11-18T10:00:00Z", Date.UTC(2026, 10, 18, 10)],
-  ])("%s", (text, atMs) => expect(read(text)).toBe(atMs));
+  ])("%s", (text, atMs) => {
+    expect(read(text)).toBe(atMs);
+    expect(text).toMatch(new RegExp(BEGIN_PATTERN)); // the schema of job files
+  });
 
   test("a text that is no time is rejected", () => {
     expect(() => read("2026-02-30")).toThrow('"2026-02-30" is not a time');
     expect(() => read("2026-02-30T10:00")).toThrow("is not a time");
     expect(() => read("soon")).toThrow('--begin: "soon" is not a time; write it like 10m');
+    expect(() => read("now+1fortnight")).toThrow("is not a time");
   });
 });

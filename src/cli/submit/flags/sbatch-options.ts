@@ -41,15 +41,6 @@ function timeLimit(value: string): SbatchMeaning {
   return limitMs === 0 ? flags() : flags("--time-limit", `${limitMs}ms`);
 }
 
-/** "now+60" (seconds), "now+1hour"; other times are written as ours. */
-function begin(value: string): string {
-  if (value === "now") return "0s";
-  const [, count, unit = "seconds"] = /^now\+(\d+)([a-z]+)?$/.exec(value) ?? [];
-  const [, first = ""] = /^(second|minute|hour|day|week)s?$/.exec(unit) ?? [];
-  if (count === undefined || first === "") return value;
-  return first === "week" ? `${Number(count) * 7}d` : `${count}${first[0]}`;
-}
-
 /** Slurm's sizes are in MiB, unless a letter names another unit. */
 function memory(value: string): string {
   const match = /^(\d+)([KMGT]?)B?$/i.exec(value);
@@ -100,7 +91,7 @@ const OPTIONS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...names(["--mem"], (value) => flags("--memory", memory(value))),
   ...names(["--array", "-a"], as("--array")),
   ...names(["--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-task"], gpus),
-  ...names(["--begin", "-b"], (value) => flags("--begin", begin(value))),
+  ...names(["--begin", "-b"], as("--begin")),
   ...names(["--chdir", "-D"], as("--cwd")),
   ...names(["--comment"], as("--comment")),
   ...names(["--nice"], nice),
