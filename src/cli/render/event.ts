@@ -1,4 +1,4 @@
-import type { EventRow, JobRow, NodeRow, TaskRow } from "../rows.ts";
+import type { EventRow, JobRow, NodeRow, ServiceRow, TaskRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
 import { nodeReason } from "./nodes.ts";
 import { clean, type TerminalPage, paint } from "./page.ts";
@@ -22,8 +22,8 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
       joined([`weight ${group.weight}`, by(group.changedBy)]),
     );
   if (service !== undefined) {
-    const { replicas, generation, reason = "" } = service;
-    const about = joined([`${replicas} wanted, generation ${generation}`, reason]);
+    const { generation, reason = "" } = service;
+    const about = joined([wanted(service), `generation ${generation}`, reason]);
     return parts("service", service.name, service.state, about);
   }
   if (cluster !== undefined) {
@@ -33,6 +33,10 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
   if (removed !== undefined) return parts(removed.kind, removed.id, "removed", by(removed.by));
   return paint(`${row.revision}  watching`, "dim", page);
 }
+
+/** Of a workload callers name the instances, which its row does not count. */
+const wanted = ({ replicas, template }: ServiceRow): string =>
+  replicas === 0 && template?.workload !== undefined ? "" : `${replicas} wanted,`;
 
 const aboutJob = (job: JobRow): string =>
   joined([

@@ -32,7 +32,7 @@ export const renderJobs = (jobs: readonly JobRow[], page: TerminalPage): string 
   renderTable(JOBS.columns(page), jobs, page);
 
 /** The first line of a job's command or script. */
-const workText = ({ command, script, jobspec, workload }: SpecRow): string =>
+export const workText = ({ command, script, jobspec, workload }: Partial<SpecRow>): string =>
   command === undefined ? firstLine(script ?? jobspec ?? workload ?? "") : joinShell(command);
 
 /** "3/10": how many have ended. For a single task its state is enough. */

@@ -2,6 +2,7 @@ import { formatDuration } from "../../lib/units.ts";
 import { joinShell } from "../../lib/shell.ts";
 import type { InstanceRow, ServiceRow } from "../rows.ts";
 import { type TerminalPage, type Style } from "../render/page.ts";
+import { firstLine, workText } from "../render/jobs.ts";
 import { renderFields, renderTable, type RowKind } from "../render/table.ts";
 import { ago, moment, momentColumn, resources, stateStyle } from "../render/values.ts";
 
@@ -26,16 +27,13 @@ export const SERVICES: RowKind<ServiceRow> = {
     { title: "GROUP", isWide: true, value: ({ template }) => template?.group ?? "" },
     { title: "NEEDS", isWide: true, value: ({ template }) => resources(template?.resources ?? {}) },
     { title: "IMAGE", isWide: true, value: ({ template }) => template?.image ?? "" },
-    { title: "COMMAND", isWide: true, value: commandText },
+    { title: "COMMAND", isWide: true, value: ({ template = {} }) => workText(template) },
     { title: "CHANGED BY", isWide: true, value: (row) => row.changedBy },
   ],
 };
 
 export const renderServices = (services: readonly ServiceRow[], page: TerminalPage): string =>
   renderTable(SERVICES.columns(page), services, page);
-
-const commandText = ({ template }: ServiceRow): string =>
-  template?.script ?? joinShell(template?.command ?? []);
 
 /** "3", or "3+2" with instances that callers named. */
 function wanted({ replicas, instances = replicas, state }: ServiceRow): string {
@@ -91,7 +89,8 @@ export function renderService(
       ["Rollout", rollout(service), rolloutStyle(service.state)],
       ["Reason", service.reason ?? ended(service)],
       ["Former", service.former.join(", ")],
-      ["Command", commandText(service)],
+      ["Command", template?.script ?? joinShell(template?.command ?? [])],
+      ["Workload", firstLine(template?.workload ?? "")],
       ["Image", template?.image ?? ""],
       ["Restart", template?.service?.restart ?? ""],
       ["Needs", resources(template?.resources ?? {})],

@@ -7,6 +7,7 @@ import { checkState, digest, readBack } from "../../../testing/check/check-state
 import { runs } from "../../../testing/runs.ts";
 import { World } from "../../../testing/world.ts";
 import { nodeId, serviceId } from "../../model/ids.ts";
+import { toJobSpec } from "../../model/job/job-spec.ts";
 import { isActive, type Task } from "../../model/job/task.ts";
 import { nextServiceStep } from "../decide/services/step.ts";
 import { nextTickMs } from "../decide/tick.ts";
@@ -183,6 +184,17 @@ describe("services", () => {
       }),
       { numRuns: runs(300) },
     );
+  });
+
+  test("a command does not replace a workload, whose own program would lose its instances", () => {
+    const world = world3();
+    const put = (init: Parameters<typeof toJobSpec>[0]): void =>
+      void world.do({ kind: "put-service", id: serviceId("w"), spec: toJobSpec(init), nowMs: 0 });
+    const text = (image: string): string =>
+      `{"apiVersion":"v1","kind":"Pod","name":"w","spec":{"containers":[{"name":"m","image":"${image}"}]}}`;
+    put({ workload: text("alpine:1") });
+    put({ workload: text("alpine:2") });
+    expect(() => put({ command: ["serve"] })).toThrow(/^template: service w runs a workload/);
   });
 
   test("an instance that is wanted again while it ends comes back with the present template", () => {

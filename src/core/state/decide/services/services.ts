@@ -50,6 +50,7 @@ export function putService(state: State, command: CommandOf<"put-service">): Dec
   }
   checkStays(known);
   const before = known.row;
+  if (spec !== undefined) checkWork(before, spec);
   const base = {
     ...before,
     replicas: toReplicas(replicas ?? before.replicas),
@@ -80,6 +81,13 @@ function checkTemplate(spec: JobSpec): JobSpec {
   const length = templateChars(spec);
   if (length <= limits.templateCharsMax) return spec;
   throw unprocessable("template", `has ${length} characters; at most ${limits.templateCharsMax}`);
+}
+
+/** The program that made a workload finds its instances by the definition. */
+function checkWork({ id, template }: Service, spec: JobSpec): void {
+  if (template.spec.work.kind !== "workload" || spec.work.kind === "workload") return;
+  const right = "change its definition where it was created, or choose another name";
+  throw unprocessable("template", `service ${id} runs a workload and no command: ${right}`);
 }
 
 interface Order {
