@@ -49,16 +49,22 @@ export async function withBody<Result>(
 
 export type RestFields = Readonly<Record<string, unknown>>;
 
-export function parseFields(text: string): RestFields {
+export function parseFields(text: string, what = "the body"): RestFields {
+  if (text.trim() === "") throw new RestRefusal(400, `${what} is empty; send a JSON object`);
   let value: unknown;
   try {
     value = parseBoundedJson(text, limits);
   } catch (cause) {
-    throw new RestRefusal(400, cause instanceof Error ? cause.message : "is not JSON");
+    const why = cause instanceof Error ? cause.message : "";
+    throw new RestRefusal(400, `${what} cannot be read as JSON: ${why}`);
   }
+  return asFields(value, what);
+}
+
+export function asFields(value: unknown, what: string): RestFields {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as RestFields;
-  throw new RestRefusal(400, "the body must be a JSON object");
+  throw new RestRefusal(400, `${what} must be a JSON object`);
 }
 
 export function textOf(fields: RestFields, name: string): string {

@@ -42,7 +42,12 @@ test("a refusal names the field as the caller wrote it", async () => {
   const id = await workload(ask);
   const env = [{ name: "A", value: "x".repeat(300_000) }];
   const large = { ...pod("large"), spec: { containers: [{ name: "a", image: "a:1", env }] } };
-  const cases: [route: string, body: object, text: RegExp][] = [
+  const cases: [route: string, body: object | string, text: RegExp][] = [
+    ["instances.create", "", /^the body is empty; send a JSON object$/],
+    ["instances.create", "{", /^the body cannot be read as JSON: Expected/],
+    ["instances.create", "[]", /^the body must be a JSON object$/],
+    ["workloads.update", { id, definition: "{" }, /^definition cannot be read as JSON: Expected/],
+    ["workloads.update", { id, value: 5 }, /^value must be a JSON object$/],
     ["instances.create", { workload_id: id, name: "a%b" }, /^name: "a%b" is not a name/],
     ["workloads.create", large, /^definition: has \d+ characters; at most/],
     ["workloads.update", { id, value: pod("web"), max_unavailable: 0 }, /^max_unavailable: must/],

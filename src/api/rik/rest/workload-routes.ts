@@ -3,6 +3,7 @@ import type { ServiceView } from "../../../server/services/service-views.ts";
 import { type DefinitionValue, toValue } from "../definition.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
+  asFields,
   countOf,
   mapped,
   notFound,
@@ -132,6 +133,7 @@ export const rollbackWorkload: Route = async (parts, call) => {
 };
 
 export const workloadStatus: Route = async (parts, call) => {
+  if (call.id === "") throw new RestRefusal(400, "the id is missing; write workloads.status/ID");
   const workload = workloadOf(parts, call, call.id);
   const view = await parts.workloads.status(workload, call.principal);
   return { status: 200, json: showStatus(workload, view) };
@@ -139,12 +141,13 @@ export const workloadStatus: Route = async (parts, call) => {
 
 /** As `workloads.list` shows it, or as a text. */
 function definitionIn(fields: RestFields): string {
-  const { value, definition = value } = fields;
-  if (value !== undefined && fields["definition"] !== undefined) {
+  const { value, definition } = fields;
+  if (value !== undefined && definition !== undefined) {
     throw new RestRefusal(400, "give either `value` or `definition`, not both");
   }
-  if (definition === undefined) throw new RestRefusal(400, "missing field `value`");
-  const read = typeof definition === "string" ? parseFields(definition) : definition;
+  const [field, given] = definition === undefined ? ["value", value] : ["definition", definition];
+  if (given === undefined) throw new RestRefusal(400, "missing field `value`");
+  const read = typeof given === "string" ? parseFields(given, field) : asFields(given, field);
   return JSON.stringify(read);
 }
 
