@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { isReservedVariable, isVariableName } from "../core/model/job/variable-names.ts";
-import { TASK_ID_RULE } from "../core/model/ids.ts";
+import { checkName, TASK_ID_RULE } from "../core/model/ids.ts";
 import { isInBytes } from "../core/model/resources.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
@@ -142,6 +142,12 @@ export const jobOrTaskId =
     if (TASK_ID.test(text)) return text;
     throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
   };
+
+/** The name of something that is created. */
+export const newName =
+  (argument: string, lengthMax: number) =>
+  (text: string): string =>
+    checkName(text, argument, lengthMax);
 
 /** An address with a port; the original text, because messages repeat it. */
 export const address =

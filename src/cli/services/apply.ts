@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { addIfRevision, type ConditionFlags, duration, wholeNumber } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, duration, newName, wholeNumber } from "../flags.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { addJobFlags, checkStdin, type JobFlags, toSubmission } from "../submit/job-flags.ts";
 import { oneService } from "./one-service.ts";
@@ -41,7 +41,7 @@ export function declareApply(services: Command, shell: Shell): void {
   const apply = services
     .command("apply")
     .description("Create a service, or change the given settings of it.")
-    .argument("<name>", "the service")
+    .argument("<name>", "the service", newName("<name>", limits.serviceNameLengthMax))
     .argument("[command...]", "what an instance runs, after --");
   addIfRevision(apply)
     .option("--file <file>", 'read the template from this job file ("-": standard input)')

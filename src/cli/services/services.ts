@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { limits } from "../../limits.ts";
-import { addIfRevision, type ConditionFlags, wholeNumber } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, newName, wholeNumber } from "../flags.ts";
 import { toInstanceRow, toServiceRow } from "../json.ts";
+import { inTurn } from "../changes/change-each.ts";
 import { collect } from "../pages.ts";
 import { invalid } from "../../lib/errors.ts";
 import { listed, type RowsAnswer, shownRows } from "../formats/answers.ts";
@@ -108,7 +109,7 @@ function declareInstances(command: Command, shell: Shell): void {
   const add = command.command("add").description("Add named instances, beside the counted ones.");
   add
     .argument("<name>", "the service")
-    .argument("<instances...>", "their names")
+    .argument("<instances...>", "their names", inTurn(newName("<instances>", limits.nameLengthMax)))
     .action((service: string, names: readonly string[]) =>
       shell.run(add, async (session) => {
         const client = await session.client();
