@@ -152,6 +152,7 @@ describe("the error about a wrong value names its flag and the right form, and e
     ["services rollback web --to 0", /--to: "0" is not a whole number from 1/],
     ["services apply a/b -- x", /<name>: "a\/b" is not a name; use letters/],
     ["services add web a/b", /<instances>: "a\/b" is not a name; use letters/],
+    ["services remove web web-1 --if-revision 3", /--if-revision: is for the whole service/],
     ["services a b", /too many arguments for 'services'/],
     ["submit --restart often -- a", /--restart: "often" is not one of always, on-failure, never/],
     ["submit --restart-backoff 1s -- a", /--restart-backoff: needs --restart/],

@@ -95,6 +95,9 @@ function declareRemove(command: Command, shell: Shell): void {
     .action((name: string, names: readonly string[], flags: RemoveFlags) =>
       shell.run(remove, async (session) => {
         const { reason, ifRevision } = flags;
+        if (names.length > 0 && ifRevision !== undefined) {
+          throw invalid("--if-revision", "is for the whole service; leave out the instances");
+        }
         const client = await session.client();
         if (names.length === 0) {
           return oneService(await client.removeService({ name, reason, ifRevision }));
