@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { renderEvent } from "../render/event.ts";
-import type { EventRow, ServiceRow } from "../rows.ts";
+import type { ServiceRow } from "../rows.ts";
 import { renderService } from "./render-services.ts";
 
 test("a workload is shown with its definition, and its events do not say that no instance is wanted", () => {
@@ -9,6 +9,6 @@ test("a workload is shown with its definition, and its events do not say that no
   const row = { name: "web", template, replicas: 0, generation: 2, state: "rolling", former: [] };
   const service = { ...row, createdAtMs: 1_000, changedBy: "rik" } as unknown as ServiceRow;
   expect(renderService(service, [], page)).toMatch(/^Workload: +{"kind":"Pod"}$/m);
-  const line = renderEvent({ revision: 7, service } as unknown as EventRow, page);
+  const line = renderEvent({ revision: 7, service }, page);
   expect(line).toBe("7  service web  rolling  generation 2");
 });

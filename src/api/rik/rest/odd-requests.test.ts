@@ -85,6 +85,19 @@ test("instances that are being destroyed do not count when a workload is scaled"
   expect(await scale(4)).toEqual({ created: [], deleted: [] });
 });
 
+test("scaling down deletes the newest instances, also after a restart of the server", async () => {
+  const bed = await open();
+  let ask = await serve(bed);
+  const id = await workload(ask);
+  for (const name of ["oldest", "middle", "latest"]) {
+    await ask("POST", "instances.create", { workload_id: id, name });
+  }
+  await bed.restart();
+  ask = await serve(bed);
+  const scaled = json(await ask("POST", "workloads.scale", { id, replicas: 1 }));
+  expect(scaled).toEqual({ created: [], deleted: ["middle", "latest"] });
+});
+
 test("a workload is not scaled without a number: null is none", async () => {
   const bed = await open();
   const ask = await serve(bed);

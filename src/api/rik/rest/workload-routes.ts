@@ -1,6 +1,7 @@
 import { readWorkload } from "../../../core/model/job/workload/workload.ts";
 import type { ServiceView } from "../../../server/services/service-views.ts";
 import { type DefinitionValue, toValue } from "../definition.ts";
+import type { RikInstance } from "../controllers/instance.ts";
 import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
   asFields,
@@ -100,7 +101,7 @@ export const scaleWorkload: Route = async (parts, call) => {
     const how = `lower it: busbar scale ${workload.service} ${wanted}`;
     throw new RestRefusal(409, `its service counts ${counted.length} instances; ${how}`);
   }
-  const instances = all.filter((one) => !isCounted(one));
+  const instances = all.filter((one) => !isCounted(one)).sort((a, b) => ageOrder(a) - ageOrder(b));
   const left = wanted - counted.length;
   const names = newNames(parts, call, Math.max(0, left - instances.length));
   await parts.workloads.add(workload, names, call.principal);
@@ -108,6 +109,10 @@ export const scaleWorkload: Route = async (parts, call) => {
   await destroy(parts, call, surplus);
   return { status: 200, json: { created: names, deleted: surplus.map(({ id }) => id) } };
 };
+
+/** The oldest first: numbers of jobs grow. The book is in the order of names after a restart. */
+const ageOrder = ({ jobId }: RikInstance): number =>
+  jobId === undefined ? Number.MAX_SAFE_INTEGER : +jobId;
 
 /** Rolls out a definition; `workloads.status` shows the progress. */
 export const updateWorkload: Route = async ({ workloads, ...parts }, call) => {
