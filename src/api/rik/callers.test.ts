@@ -1,6 +1,7 @@
 import { status as grpc } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { ResourceStatus } from "../../gen/rik/v1/common_pb.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 import { Controller } from "../../gen/rik/v1/controller_pb.ts";
 import { call, connect, failure } from "../grpc/testing/grpc-client.ts";
 import { likeRiklet, metricsOf, POD, type RikBed, until, useRikBeds } from "./testing/rik-bed.ts";
@@ -32,6 +33,27 @@ test("workers and controllers send their tokens in their URLs, and jobs have the
   await until(async () => {
     expect((await bed.plane.operations.getNode("rik-edge")).state).not.toBe("connected");
   });
+});
+
+test("the log says once why a worker is refused, which exits and is started again every 3 s", async () => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (...words: unknown[]) => void warnings.push(words) };
+  const bed = await open({ secret: SECRET, logger });
+  const asEdge = userOf(bed, "worker", "edge");
+  await bed.readyWorker("edge", likeRiklet, metricsOf(4), asEdge);
+  for (const user of ["", "", asEdge, asEdge]) {
+    const worker = await bed.worker("edge", likeRiklet, user).catch(() => undefined);
+    if (user !== "") await until(() => expect(worker?.code).toBe(grpc.ALREADY_EXISTS));
+  }
+  const said = (reason: RegExp) => [
+    {
+      worker: "edge",
+      address: expect.any(String) as string,
+      reason: expect.stringMatching(reason) as string,
+    },
+    "worker refused",
+  ];
+  expect(warnings).toEqual([said(/token are missing/), said(/already exist/)]);
 });
 
 test.for([

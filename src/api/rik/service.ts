@@ -50,9 +50,14 @@ export function rikServices(options: RikServicesOptions): {
     worker: defineService(
       WorkerService,
       {
-        register: new PushedFrames(InstanceSchedulingSchema, ({ hostname }, context, sink) =>
-          workers.register(hostname, arriving(context, hostname), sink),
-        ),
+        register: new PushedFrames(InstanceSchedulingSchema, ({ hostname }, context, sink) => {
+          try {
+            return workers.register(hostname, arriving(context, hostname), sink);
+          } catch (error) {
+            workers.refusals.refused(hostname, context.peer, error);
+            throw error;
+          }
+        }),
         sendStatusUpdates: (peer) => {
           const from = arriving(peer.context);
           return {

@@ -14,6 +14,7 @@ import { createMemoryStore, MemoryDisk } from "../../../store/memory/memory-stor
 import { eventually } from "../../../testing/eventually.ts";
 import type { FakeClock } from "../../../testing/fake-clock.ts";
 import { aPlane, type TestPlane } from "../../../testing/plane.ts";
+import type { Logger } from "../../../ports/logger.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { call, connect, openBidi, stream } from "../../grpc/testing/grpc-client.ts";
@@ -182,7 +183,7 @@ export class TestController {
   }
 }
 
-type BedSettings = Partial<RikSettings> & { readonly secret?: string };
+type BedSettings = Partial<RikSettings> & { readonly secret?: string; readonly logger?: Logger };
 
 /** A control plane with rik's door, and its clients. */
 export class RikBed {
@@ -199,7 +200,7 @@ export class RikBed {
   }
 
   async start(): Promise<this> {
-    const { secret, ...settings } = this.#settings;
+    const { secret, logger = silentLogger, ...settings } = this.#settings;
     const opened = await aPlane({
       store: createMemoryStore(this.#disk),
       ...(this.clock && { clock: this.clock }),
@@ -214,7 +215,7 @@ export class RikBed {
       settings: { ...RIK_SETTINGS, ...settings },
       clock: this.clock,
       random: { fraction: () => 0, token: () => `boot-${++boots}` },
-      logger: silentLogger,
+      logger,
     });
     this.#server = await createGrpcServer({
       address: "127.0.0.1:0",

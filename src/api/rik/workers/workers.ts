@@ -11,6 +11,7 @@ import type { CallContext } from "../../grpc/calls/call-context.ts";
 import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
 import { answersPing } from "../../grpc/ping.ts";
 import { alreadyThere, noHostName } from "../status.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { Worker, type WorkerTimes } from "./worker.ts";
 
 export interface RikWorkersOptions {
@@ -37,6 +38,7 @@ const BOOT_BYTES = 12;
 /** All registered workers of rik, by their host names. */
 export class RikWorkers {
   readonly #options: RikWorkersOptions;
+  readonly refusals: RefusalLog;
   readonly #byHost = new Map<string, Worker>();
   readonly #byNode = new Map<string, Worker>();
   readonly #byConnection = new WeakMap<object, Worker>();
@@ -46,6 +48,7 @@ export class RikWorkers {
 
   constructor(options: RikWorkersOptions) {
     this.#options = options;
+    this.refusals = new RefusalLog(options);
     this.#cancelLook = this.#lookLater();
   }
 
@@ -89,7 +92,11 @@ export class RikWorkers {
       const waiting: Waiting = { hostname };
       this.#waiting.set(connection, waiting);
       void this.#evict(known).then((isFree) => {
-        if (!isFree) return sink.end(alreadyThere());
+        if (!isFree) {
+          const error = alreadyThere();
+          this.refusals.refused(hostname, arriving.context.peer, error);
+          return sink.end(error);
+        }
         admit();
         if (waiting.beat !== undefined) worker?.heardOfMachine(waiting.beat);
       });
