@@ -7,7 +7,8 @@ import { startFakeServer } from "./testing/fake-server.ts";
 
 describe("help", () => {
   test("is printed to stdout on request, for every command", async () => {
-    for (const argv of [["--help"], ["help"], ...nouns.map(({ name }) => ["help", name])]) {
+    const beside = ["-o", "json", "help", "jobs"];
+    for (const argv of [["--help"], ["help"], beside, ...nouns.map(({ name }) => ["help", name])]) {
       const { code, stdout, stderr } = await runHere(argv);
       expect([argv, code, stderr]).toEqual([argv, 0, ""]);
       expect(stdout).toContain("Usage: busbar");

@@ -111,10 +111,21 @@ export async function declareAll(program: Command, shell: Shell): Promise<void> 
 
 /** "help nodes drain" is "nodes drain --help": Commander's own help knows only loaded commands. */
 function withHelpFlag(argv: readonly string[]): readonly string[] {
-  if (argv[0] !== "help") return argv;
-  const word = argv[1] ?? "-";
+  const at = commandAt(argv);
+  if (argv[at] !== "help") return argv;
+  const [flags, asked] = [argv.slice(0, at), argv.slice(at + 1)];
+  const word = asked[0] ?? "-";
   const isKnown =
     word.startsWith("-") || word === "help" || nouns.some(({ name }) => name === word);
-  if (!isKnown) return [word]; // with --help it would have the help of all
-  return [...argv.slice(1), "--help"];
+  if (!isKnown) return [...flags, word]; // with --help it would have the help of all
+  return [...flags, ...asked, "--help"];
+}
+
+/** After the flags of the program itself. */
+function commandAt(argv: readonly string[]): number {
+  let at = 0;
+  for (let word = argv[at]; word?.startsWith("-") === true; word = argv[at]) {
+    at += word === "--server" || word === "--output" || word === "-o" ? 2 : 1;
+  }
+  return at;
 }
