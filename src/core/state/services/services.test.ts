@@ -188,8 +188,9 @@ describe("services", () => {
 
   test("a command does not replace a workload, whose own program would lose its instances", () => {
     const world = world3();
-    const put = (init: Parameters<typeof toJobSpec>[0]): void =>
-      void world.do({ kind: "put-service", id: serviceId("w"), spec: toJobSpec(init), nowMs: 0 });
+    const put = (init: Parameters<typeof toJobSpec>[0]): void => {
+      world.do({ kind: "put-service", id: serviceId("w"), spec: toJobSpec(init), nowMs: 0 });
+    };
     const text = (image: string): string =>
       `{"apiVersion":"v1","kind":"Pod","name":"w","spec":{"containers":[{"name":"m","image":"${image}"}]}}`;
     put({ workload: text("alpine:1") });
