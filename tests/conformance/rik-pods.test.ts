@@ -126,8 +126,10 @@ function describePods(): void {
     site = new RikSite();
     await site.startRik();
     const worker = await site.worker("w", "-cpus", "64");
-    await site.startAgent("a1", "--cpu", "1", "--resource", "instances=50");
+    await site.startAgent("a1", "--cpu", "2", "--resource", "instances=50");
     await site.nodesAre(2);
+    await start("files", STAYS);
+    expect(await shownAs("files-one", "Running")).toMatchObject({ node: "a1" });
     expect(await site.run("run", "--", "true")).toMatchObject({ code: 0 });
     await worker.running.end("SIGKILL");
     await site.nodesAre(1);

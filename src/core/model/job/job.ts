@@ -34,7 +34,7 @@ export interface Where {
   /** Only where a client can be attached: follows from the job's terms. */
   readonly attach?: true;
   /** Only where such instances can be started: follows from the job's workload. */
-  readonly workload?: "Pod" | "Function";
+  readonly workload?: "Pod" | "FilePod" | "Function";
   /** Only where no other task uses this port of the node: follows from the job's workload. */
   readonly port?: number;
 }

@@ -33,6 +33,8 @@ export function describeReason(reason: Reason): string {
       return "its agent cannot pass on standard input or a terminal";
     case "instances-only":
       return "a rik worker, which runs only instances of workloads";
+    case "no-file-images":
+      return "a rik worker, which runs no images from files";
     case "no-functions":
       return "cannot run Functions: only rik workers can";
     case "graph":

@@ -15,6 +15,7 @@ export type Reason =
   | { readonly kind: "no-attach" }
   /** It starts instances of workloads, and nothing else. */
   | { readonly kind: "instances-only" }
+  | { readonly kind: "no-file-images" }
   /** It starts Pods, but no Functions. */
   | { readonly kind: "no-functions" }
   /** One refusal for each alternative of the request, without repetitions. */

@@ -118,6 +118,27 @@ test("a Pod goes to a worker of rik, or to an agent that offers instances and st
   expect(checkState(world.state)).toEqual([]);
 });
 
+test("a Pod with an image from a file goes to agents only: a worker of rik would look for it in a registry", () => {
+  const world = new World();
+  worker(world, "rik", 1);
+  const containers = ["alpine:3", "oci:/images/web:3"].map((image) => ({ name: image, image }));
+  const workload = JSON.stringify({ ...(JSON.parse(POD) as object), spec: { containers } });
+  submit(world, { workload, command: undefined });
+  expect(world.plan()).toEqual([]);
+  const rik = world.state.nodes.get(nodeId("rik")) ?? expect.fail();
+  expect(FILTERS.judge(aSpec({ workload, command: undefined }), rik)).toEqual({
+    kind: "never",
+    reason: { kind: "no-file-images" },
+  });
+  offer(world, "full", 2, canStart({}));
+  expect(world.plan().map(whereTo)).toEqual(["full"]);
+  const named = workload.replaceAll("oci:/images/web:3", "oci:3");
+  world.do({ kind: "drain-node", nodeId: nodeId("full"), drain: { reason: "" } });
+  submit(world, { workload: named, command: undefined });
+  expect(world.plan().map(whereTo)).toEqual(["rik"]);
+  expect(checkState(world.state)).toEqual([]);
+});
+
 test("a Function goes to a worker of rik only, and nothing but instances goes there", () => {
   const world = new World();
   offer(world, "full", 1, canStart({}));

@@ -5,11 +5,13 @@ import type { Reason } from "./reason.ts";
 
 type Verdict = FilterNode["graph"]["containers"];
 
+type Start = "containers" | NonNullable<Request["where"]["workload"]> | "instance" | "";
+
 /**
  * How a task is started, if not as a process. "instance": it requests some of the resource, as jobs of workloads did that an earlier
  * version stored without a kind.
  */
-function startedAs({ where, needs }: Request): "containers" | "Pod" | "Function" | "instance" | "" {
+function startedAs({ where, needs }: Request): Start {
   if (where.containers !== undefined) return "containers";
   return where.workload ?? ((needs[INSTANCES] ?? 0) > 0 ? "instance" : "");
 }
@@ -27,13 +29,16 @@ const question = (can: (verdict: Verdict) => boolean): Question => ({
         return isWorker;
       case "Pod":
         return isWorker || can(view.graph.containers);
+      case "FilePod":
       case "containers":
         return !isWorker && can(view.graph.containers);
     }
   },
   reason: (request, view): Reason => {
-    if (view.node.instancesOnly === true) return { kind: "instances-only" };
-    if (startedAs(request) === "Function") return { kind: "no-functions" };
+    const kind = startedAs(request);
+    if (view.node.instancesOnly === true)
+      return { kind: kind === "FilePod" ? "no-file-images" : "instances-only" };
+    if (kind === "Function") return { kind: "no-functions" };
     return { kind: "no-containers", why: whyOf(view.graph.containers) };
   },
 });
@@ -42,7 +47,7 @@ const whyOf = (verdict: Verdict): string => (verdict.kind === "can" ? "" : verdi
 
 /**
  * For tasks with containers: rejects nodes whose agent cannot start them, or has not reported yet. Workers of rik start instances of
- * workloads of every kind, and nothing else.
+ * workloads of every kind whose images have names in a registry, and nothing else.
  */
 export const startsContainers: Filter = {
   name: "starts-containers",
@@ -51,7 +56,7 @@ export const startsContainers: Filter = {
   requestKey: startedAs,
   nodeKey: (request) => {
     const kind = startedAs(request);
-    const looksAtGraph = kind === "containers" || kind === "Pod";
+    const looksAtGraph = kind === "containers" || kind === "Pod" || kind === "FilePod";
     return (view) => {
       if (view.node.instancesOnly === true) return "instances";
       if (!looksAtGraph) return "";

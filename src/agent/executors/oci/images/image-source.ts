@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 
+import { FILE_IMAGE } from "../../../../core/model/job/containers/containers.ts";
+
 /** The source of an image, in terms of skopeo. */
 export interface ImageSource {
   /** "docker-archive:/a.tar", "docker://alpine:3". */
@@ -12,11 +14,9 @@ export interface ImageSource {
   readonly moves: boolean;
 }
 
-const FILED = /^(?:docker-archive|oci-archive|oci):([^:]+)/;
-
 /** Parses an image name of a job: IMAGE_RULE holds. */
 export function toImageSource(image: string): ImageSource {
-  const path = FILED.exec(image)?.[1];
+  const path = FILE_IMAGE.exec(image)?.[1];
   if (path !== undefined) return { name: image, path, moves: false };
   const named = image.replace(/^docker:\/\//, "");
   const from = named.lastIndexOf("/") + 1;

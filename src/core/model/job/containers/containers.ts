@@ -77,6 +77,9 @@ export const IMAGE_RULE = {
   examples: ["docker-archive:/images/tool.tar", "oci:/images/tool:1.2", "docker://alpine:3.20"],
 } as const satisfies Rule;
 
+/** The path of an image that is a file of its node; a registry's name does not match. */
+export const FILE_IMAGE = /^(?:docker-archive|oci-archive|oci):(\/[^:]*)/;
+
 const ABSOLUTE = {
   maxLength: 4_096,
   pattern: "^/[^\\u0000]*$",

@@ -2,6 +2,7 @@ import { parseBoundedJson } from "../../../../lib/bytes/json-size.ts";
 import { limits } from "../../../../limits.ts";
 import { AppError, unprocessable } from "../../../../lib/errors.ts";
 import type { Restart } from "../../service/service-terms.ts";
+import { FILE_IMAGE } from "../containers/containers.ts";
 import type { Where } from "../job.ts";
 
 /** Nodes that run instances of workloads have an amount of this resource; each instance takes one. */
@@ -269,14 +270,17 @@ export function podOf(
 // Shared, like ANYWHERE of other jobs.
 const ANYWHERE_OF = {
   Pod: Object.freeze({ workload: "Pod" }),
+  FilePod: Object.freeze({ workload: "FilePod" }),
   Function: Object.freeze({ workload: "Function" }),
 } as const satisfies Readonly<Record<string, Where>>;
 
 /** Where its instances may run, in addition to the job's own restrictions. */
 export function whereOf(text: string, asked: Where): Where {
-  const { kind, function: called } = readWorkload(text, "workload");
+  const { kind, containers, function: called } = readWorkload(text, "workload");
   const port = called?.exposure?.port;
   if (port !== undefined) return { ...asked, workload: kind, port };
+  const hasFiles = kind === "Pod" && containers.some(({ image }) => FILE_IMAGE.test(image));
+  const workload = hasFiles ? "FilePod" : kind;
   const isAnywhere = Object.keys(asked).length === 0;
-  return isAnywhere ? ANYWHERE_OF[kind] : { ...asked, workload: kind };
+  return isAnywhere ? ANYWHERE_OF[workload] : { ...asked, workload };
 }
