@@ -8,6 +8,7 @@ import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
 import { answersPing } from "../../grpc/ping.ts";
 import type { SchedulingRequest } from "../read-scheduling.ts";
 import { deafController } from "../status.ts";
+import { ANYBODY } from "../translate.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { RikWorkers } from "../workers/workers.ts";
 import type { RikInstance } from "./instance.ts";
@@ -58,6 +59,7 @@ export class Controllers {
     const others = [...this.#subscriptions].filter(({ controller }) => controller === name);
     const isSuccessor = book.hasSubscribed(name);
     const subscription = new Subscription(name, connection, sink, isSuccessor);
+    for (const one of [...others, subscription]) one.isShared = others.length > 0 || one.isShared;
     this.#subscriptions.add(subscription);
     this.#hadOne.add(connection);
     book.noteSubscriber(name).catch((error: unknown) => {
@@ -175,7 +177,10 @@ export class Controllers {
     return own.isOpen && instance.home !== own && instance.home.isOpen ? own : undefined;
   }
 
-  /** The destination of statuses for requests of this connection. */
+  /**
+   * The destination of statuses for requests of this connection. A proxy may open a connection for each call; but where several controllers
+   * had no names, the caller may be another one of them, whose stream has ended.
+   */
   #homeOf(controller: string, connection: object): Subscription | undefined {
     let latest: Subscription | undefined;
     for (const subscription of this.#subscriptions) {
@@ -183,7 +188,7 @@ export class Controllers {
       if (subscription.connection === connection) return subscription;
       latest = subscription;
     }
-    return latest;
+    return controller === ANYBODY && latest?.isShared === true ? undefined : latest;
   }
 
   /** Instances whose controller is gone belong to the next one of its name. */

@@ -6,8 +6,8 @@ import { POD, type RikBed, type TestController, until, useRikBeds } from "../tes
 const open = useRikBeds();
 const { FAILED, RUNNING, TERMINATED } = ResourceStatus;
 
-const rikController = (bed: RikBed): Promise<TestController> =>
-  bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
+const RIK = { "grpc.primary_user_agent": "tonic/0.8.3" };
+const rikController = (bed: RikBed): Promise<TestController> => bed.controller(RIK);
 
 test("rik's controller receives nothing of instances that other programs created: it would exit", async () => {
   const bed = await open();
@@ -44,4 +44,31 @@ test("an id of another program is free for rik's controller", async () => {
   await rik.until("a", RUNNING);
   await rik.destroy("a");
   await rik.until("a", TERMINATED);
+});
+
+test("of two controllers of rik without names one whose connection was cut is restarted: the other receives nothing of its instances", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const [cut, other] = [await rikController(bed), await rikController(bed)];
+  await cut.schedule("before");
+  await cut.until("before", RUNNING);
+  cut.close();
+  await until(() => expect(bed.door.controllers.count).toBe(1));
+  const reconnected = bed.caller(RIK); // rik's controller calls over a new connection, and does not subscribe again
+  await expect(reconnected.schedule("after")).rejects.toThrow("subscribe again");
+  await expect(reconnected.destroy("before")).rejects.toThrow("subscribe again");
+  await other.schedule("own");
+  await other.until("own", RUNNING);
+  expect(["before", "after"].map((id) => other.of(id))).toEqual([[], []]);
+  const restarted = await rikController(bed);
+  await restarted.until("after", RUNNING);
+  await restarted.until("before", TERMINATED);
+});
+
+test("a proxy may send each call of rik's only controller over a connection of its own", async () => {
+  const bed = await open();
+  await bed.readyWorker("node-a");
+  const rik = await rikController(bed);
+  await bed.caller(RIK).schedule("a");
+  await rik.until("a", RUNNING);
 });

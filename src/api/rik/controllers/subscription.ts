@@ -30,6 +30,8 @@ export class Subscription {
   readonly clashes = new Set<string>();
   /** Resolves when it is known which others of its name live. */
   alone: Promise<unknown> = Promise.resolve();
+  /** Whether it was open together with another one of its name. */
+  isShared = false;
   /** A controller of its name has subscribed before. */
   readonly isSuccessor: boolean;
   readonly #ended = new RecentMap<string, true>(limits.rikEndsRememberedMax);

@@ -267,8 +267,8 @@ export class RikBed {
   }
 
   /** A controller that has not subscribed. */
-  caller(): TestController {
-    const controller = new TestController(this.address);
+  caller(options: Record<string, number | string> = {}): TestController {
+    const controller = new TestController(this.address, options);
     this.#open.push(controller);
     return controller;
   }
