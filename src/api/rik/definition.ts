@@ -1,7 +1,8 @@
-import type {
-  WorkloadDefinition,
-  WorkloadContainer,
-  WorkloadFunction,
+import {
+  readWorkload,
+  type WorkloadContainer,
+  type WorkloadDefinition,
+  type WorkloadFunction,
 } from "../../core/model/job/workload/workload.ts";
 
 /** The ports where rik's controller lets functions listen on their nodes, and in their machines. */
@@ -26,6 +27,15 @@ export function portFor(
     if (!isTaken(portAt(number))) return portAt(number);
   }
   return portAt(job);
+}
+
+/** Undefined: an earlier version accepted it, and this one rejects it. */
+export function readStored(definition: string): WorkloadDefinition | undefined {
+  try {
+    return readWorkload(definition);
+  } catch {
+    return undefined;
+  }
 }
 
 interface SpecValue {

@@ -1,12 +1,9 @@
 import { serviceId } from "../../../core/model/ids.ts";
-import {
-  readWorkload,
-  type WorkloadDefinition,
-} from "../../../core/model/job/workload/workload.ts";
+import type { WorkloadDefinition } from "../../../core/model/job/workload/workload.ts";
 import { numberIn } from "../../../core/model/service/service.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import type { RikInstance } from "../controllers/instance.ts";
-import { portFor, toValue } from "../definition.ts";
+import { portFor, readStored, toValue } from "../definition.ts";
 import { controllersOf, statusText } from "../translate.ts";
 import { countOf, mapped, notFound, parseFields, RestRefusal, textOf } from "./exchange.ts";
 import { instanceName } from "./names.ts";
@@ -50,7 +47,7 @@ export async function showInstances(
 function showInstance(parts: RestParts, instance: RikInstance, pendingReason = ""): object {
   const { id, workloadId, state } = instance;
   const definition = instance.definition ?? parts.workloadBook.get(workloadId)?.definition;
-  const workload = definition === undefined ? undefined : readWorkload(definition);
+  const workload = definition === undefined ? undefined : readStored(definition);
   const value = workload && toValue(workload, portShown(parts, instance, workload));
   const isPending = state.status === ResourceStatus.PENDING;
   const reason = isPending && state.reason === "" ? pendingReason : state.reason;

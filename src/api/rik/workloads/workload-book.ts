@@ -1,8 +1,8 @@
 import { SERVER } from "../../../core/access/principal.ts";
-import { readWorkload } from "../../../core/model/job/workload/workload.ts";
 import { limits } from "../../../limits.ts";
 import type { ServiceRowView } from "../../../server/services/service-views.ts";
 import type { WatchEventView } from "../../../server/views/views.ts";
+import { readStored } from "../definition.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 import { CONTROLLER_LABEL, WORKLOAD_LABEL } from "../translate.ts";
 
@@ -79,11 +79,12 @@ export class WorkloadBook {
     const knownId = this.#idOf.get(service);
     const known = knownId === undefined ? undefined : this.#byId.get(knownId);
     if (known !== undefined && known.revision > revision) return known;
-    if (owner === undefined || id === undefined || definition === undefined) {
+    const read = definition === undefined ? undefined : readStored(definition);
+    if (owner === undefined || id === undefined || definition === undefined || read === undefined) {
       this.#remove(service); // a user replaced the service by another
       return undefined;
     }
-    const { kind, name } = readWorkload(definition);
+    const { kind, name } = read;
     const isEnding = state === "removing";
     const workload = { id, owner, service, kind, name, definition, isEnding, revision };
     this.#byId.set(id, workload);

@@ -11,6 +11,9 @@ const pod = (container: object = {}, more: object = {}): string =>
     ...more,
   });
 
+const fn = (rootfs: string): string =>
+  pod({}, { kind: "Function", spec: { function: { execution: { rootfs } } } });
+
 test("a definition is read with the total requests of its containers", () => {
   const requests = { cpu: "500m", memory: "128Mi" };
   const text = pod({ resources: { requests }, env: [{ name: "A", value: "b" }] }, { replicas: 3 });
@@ -51,6 +54,15 @@ const WRONG: readonly (readonly [string, string, string])[] = [
     pod({ ports: { port: 70_000 } }),
     "spec.containers[0].ports.port: must be a whole number",
   ],
+  ["half a character", pod({ name: "\ud800" }), "spec.containers[0].name: must not contain half"],
+  ["half a character of the name", pod({}, { name: "a\udfff" }), "name: must not contain half"],
+  [
+    "half a character of env",
+    pod({ env: [{ name: "A", value: "\udc00" }] }),
+    "env[0].value: must not",
+  ],
+  ["URL without a host", fn("http://"), 'rootfs: "http://" is not an absolute URL'],
+  ["URL with a wrong port", fn("http://h:99999/x"), "is not an absolute URL"],
   ["replicas", pod({}, { replicas: -1 }), "replicas: must be a whole number"],
   [
     "restart policy",

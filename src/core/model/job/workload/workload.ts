@@ -154,7 +154,8 @@ class Reader {
     const fields = this.#object(value, path);
     const execution = this.#object(fields["execution"], `${path}.execution`);
     const rootfs = this.#text(execution, "rootfs", `${path}.execution.rootfs`);
-    if (!/^[a-z][a-z0-9+.-]*:\S+$/i.test(rootfs)) {
+    // Its worker exits at one that it cannot parse.
+    if (!/^[a-z][a-z0-9+.-]*:\S+$/i.test(rootfs) || !URL.canParse(rootfs)) {
       throw this.#wrong(`${path}.execution.rootfs`, `${shown(rootfs)} is not an absolute URL`);
     }
     const { exposure } = fields;
@@ -213,7 +214,11 @@ class Reader {
 
   #text(fields: Fields, name: string, path: string): string {
     const value = fields[name];
-    if (typeof value === "string") return value;
+    if (typeof value === "string") {
+      // A worker of rik cannot parse an order with one, and exits.
+      if (value.isWellFormed()) return value;
+      throw this.#wrong(path, "must not contain half a surrogate pair");
+    }
     throw this.#wrong(path, value === undefined ? "is missing" : "must be a text");
   }
 
