@@ -161,6 +161,12 @@ export class InstanceBook {
     } else this.#hear(instance);
   }
 
+  /** It had ended by itself before it was destroyed: its worker would not answer. */
+  destroyed(instance: RikInstance, reason: string): void {
+    this.change(instance, { status: ResourceStatus.DESTROYING, reason });
+    this.change(instance, { status: ResourceStatus.TERMINATED, reason });
+  }
+
   /** Stores that the ends of these instances are about to be sent to their controllers, and drops the instances. */
   async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
@@ -311,6 +317,10 @@ export class InstanceBook {
     this.change(instance, { ...ended, reason: ended.reason === "" ? reason : ended.reason, node });
     // Its slot is removed, or has another job at once: that is an instance of the same name.
     if (instance.service !== undefined && job.state === "cancelled") this.#drop(instance);
+    // It failed before the order to destroy it arrived, which therefore changed nothing.
+    const isDue = instance.isGoing && instance.service === undefined;
+    if (isDue && ended.status === ResourceStatus.FAILED)
+      this.destroyed(instance, instance.state.reason);
   }
 
   /** The instance of a job that was unknown: its event may come before the answer. */

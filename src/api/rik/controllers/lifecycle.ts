@@ -48,10 +48,7 @@ export class InstanceLifecycle {
     if (instance.isTold) return;
     await instance.submitting?.catch(() => undefined); // the submitter receives it
     if (await this.#cancel(instance, principal, reason)) return;
-    if (instance.state.status === ResourceStatus.TERMINATED) return;
-    // There is nothing to end: its worker would not answer.
-    book.change(instance, { status: ResourceStatus.DESTROYING, reason });
-    book.change(instance, { status: ResourceStatus.TERMINATED, reason });
+    if (instance.state.status !== ResourceStatus.TERMINATED) book.destroyed(instance, reason);
   }
 
   /** False: it has no job that could be ended. */
@@ -60,7 +57,7 @@ export class InstanceLifecycle {
     try {
       await this.#options.operations.as(principal).cancelJob(instance.jobId, reason);
       instance.isGoing = true;
-      return true;
+      return !hasEnded(instance);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
       return false;
@@ -100,3 +97,6 @@ export class InstanceLifecycle {
     }
   }
 }
+
+/** It may have failed while the order to cancel it was under way. */
+const hasEnded = ({ isOver }: RikInstance): boolean => isOver;

@@ -18,6 +18,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { call, connect, openBidi, stream } from "../../grpc/testing/grpc-client.ts";
+import { EventGate } from "./event-gate.ts";
 import { openRikDoor, RIK_SETTINGS, type RikDoor, type RikSettings } from "../door.ts";
 
 export const POD = JSON.stringify({
@@ -190,6 +191,7 @@ export class RikBed {
   plane!: TestPlane;
   clock!: FakeClock;
   door!: RikDoor;
+  readonly events = new EventGate();
   readonly #disk = new MemoryDisk();
   readonly #settings: BedSettings;
   #server!: GrpcServer;
@@ -208,7 +210,7 @@ export class RikBed {
     [this.plane, this.clock] = [opened.plane, opened.clock];
     const { operations, sessions } = this.plane;
     this.door = await openRikDoor({
-      operations,
+      operations: this.events.before(operations),
       sessions,
       agentSecret: "a secret of the server",
       secret,
