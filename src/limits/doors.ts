@@ -52,6 +52,7 @@ export const doorsLimits = {
   rikRefusalLogMs: 600_000, // until the same refusal of a worker is logged again
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
   rikPendingReasonsMax: 1_000, // pending instances in one list that show their reasons
+  rikEndedCheckedMax: 1_000, // ended instances of services in one list whose slots may have been removed by another door
   rikSamplesKept: 40, // retained heartbeats of one worker: ten minutes of them
   rikCpusMax: 100_000, // of one worker: what reports more is no machine
   rikInstancesPerCpu: 1_000_000, // that a worker accepts for each processor, where they request nothing

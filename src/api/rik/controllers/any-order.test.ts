@@ -1,24 +1,21 @@
 import { expect, test } from "vitest";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
-import { POD, type RikBed, type TestController, type TestWorker, until, useRikBeds } from "../testing/rik-bed.ts";
+import { anyOrderSeeds, choicesOf } from "../testing/choices.ts";
+import {
+  POD,
+  type RikBed,
+  type TestController,
+  type TestWorker,
+  until,
+  useRikBeds,
+} from "../testing/rik-bed.ts";
 
 const open = useRikBeds();
 const { CREATING, FAILED, RUNNING, TERMINATED } = ResourceStatus;
 
 const TONIC = { "grpc.primary_user_agent": "tonic/0.8.3" };
 const IDS = ["a", "ab", "b", "c", "d", "e"];
-const SEEDS = Number(process.env["ANY_ORDER_SEEDS"] ?? 12);
-const FIRST = Number(process.env["ANY_ORDER_FIRST"] ?? 1);
 const STEPS = 60;
-
-/** The same numbers for the same seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed * 2_654_435_761;
-  return (below) => {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b_3c6d) + 0x9e37_79b9;
-    return ((state ^ (state >>> 13)) >>> 0) % below;
-  };
-}
 
 /** rik's controller: its database, and what ends it. */
 class World {
@@ -161,18 +158,21 @@ async function settle(world: World): Promise<void> {
     const wrong = [...world.rows].filter(
       ([id, status]) =>
         world.destroyed.has(id) ||
-        (status === RUNNING ? ![...world.held].some((one) => nameOf(one) === id) : status !== FAILED),
+        (status === RUNNING
+          ? ![...world.held].some((one) => nameOf(one) === id)
+          : status !== FAILED),
     );
-    if (wrong.length > 0 && rounds > 50) throw new Error(`held ${[...world.held].join()} rows ${JSON.stringify(wrong)}`);
+    if (wrong.length > 0 && rounds > 50)
+      throw new Error(`held ${[...world.held].join()} rows ${JSON.stringify(wrong)}`);
     if (wrong.length > 0) throw new Error("not yet");
     const unowned = [...world.held].filter((id) => !world.rows.has(nameOf(id)));
     if (unowned.length > 0) throw new Error(`nobody owns ${unowned.join()}`);
   });
 }
 
-for (let seed = FIRST; seed < FIRST + SEEDS; seed++) {
+for (const seed of anyOrderSeeds()) {
   test(`whatever comes first, a controller misses no end and gets none twice: seed ${seed}`, async () => {
-    const next = randomOf(seed);
+    const next = choicesOf(seed);
     const world = new World(await open());
     await world.subscribe();
     await world.register();

@@ -15,7 +15,7 @@ const { CREATING, FAILED, RUNNING, TERMINATED } = ResourceStatus;
 const rikController = (bed: RikBed): Promise<TestController> =>
   bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
 
-/** An instance that has failed, of which no event has told the door yet. */
+/** An instance that has failed; the event of that is held back. */
 async function failedUnseen(
   bed: RikBed,
 ): Promise<{ readonly controller: TestController; readonly worker: TestWorker }> {

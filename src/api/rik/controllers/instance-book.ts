@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { SERVER } from "../../../core/access/principal.ts";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { RecentMap } from "../../../lib/collections/recent-map.ts";
 import { limits } from "../../../limits.ts";
 import type { JobBrief } from "../../../server/watch/job-brief.ts";
@@ -19,10 +19,10 @@ import {
   submitterOf,
   WORKLOAD_LABEL,
 } from "../translate.ts";
-import { EndNotes, keyOf } from "./end-notes.ts";
+import { EndNotes } from "./end-notes.ts";
 import { newInstance, type RikInstance } from "./instance.ts";
+import { fromRecord, REFUSED, refusedKey, refusedRecord } from "./refused-records.ts";
 
-const REFUSED = "rik/refused/";
 export const CONTROLLER = "rik/controller/";
 
 /** Every instance whose end its controller has not received, found by the names that controllers use. */
@@ -167,6 +167,18 @@ export class InstanceBook {
     this.change(instance, { status: ResourceStatus.TERMINATED, reason });
   }
 
+  /**
+   * Drops those of ended ones whose slots have been removed: with another job, whose events come now, or by another door, which no event
+   * says. Of many the first.
+   */
+  async dropRemoved(instances: readonly RikInstance[]): Promise<void> {
+    const ended = instances.filter(({ isOver }) => isOver).slice(0, limits.rikEndedCheckedMax);
+    const checks = ended.map(async (instance) => {
+      if (await this.#isRemoved(instance)) this.#drop(instance);
+    });
+    await Promise.all(checks);
+  }
+
   /** Stores that the ends of these instances are about to be sent to their controllers, and drops the instances. */
   async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
@@ -192,6 +204,16 @@ export class InstanceBook {
     if (jobId !== undefined) this.notes.notSent(jobId);
     else this.#operations.putDoorRecords([refusedRecord(instance, state.reason)]).catch(ignore);
     this.#put(instance);
+  }
+
+  async #isRemoved({ service, id }: RikInstance): Promise<boolean> {
+    if (service === undefined) return false;
+    try {
+      await this.#operations.getInstance(service, id);
+      return false;
+    } catch (error) {
+      return error instanceof AppError && error.code === "not_found";
+    }
   }
 
   /** The next server would find again instances that had ended before they were destroyed. */
@@ -315,12 +337,15 @@ export class InstanceBook {
     const { node, reason } = instance.state; // of the last event of its task
     const ended = stateOfJob(job);
     this.change(instance, { ...ended, reason: ended.reason === "" ? reason : ended.reason, node });
-    // Its slot is removed, or has another job at once: that is an instance of the same name.
-    if (instance.service !== undefined && job.state === "cancelled") this.#drop(instance);
-    // It failed before the order to destroy it arrived, which therefore changed nothing.
-    const isDue = instance.isGoing && instance.service === undefined;
-    if (isDue && ended.status === ResourceStatus.FAILED)
+    // It may have failed before the order to destroy it arrived, which changed nothing of it then.
+    const { isGoing } = instance;
+    if (instance.service !== undefined) {
+      // Its slot is removed, or has another job at once: that is an instance of the same name.
+      if (isGoing || job.state === "cancelled") this.#drop(instance);
+      else void this.dropRemoved([instance]);
+    } else if (isGoing && ended.status === ResourceStatus.FAILED) {
       this.destroyed(instance, instance.state.reason);
+    }
   }
 
   /** The instance of a job that was unknown: its event may come before the answer. */
@@ -366,23 +391,3 @@ export class InstanceBook {
 
 /** The server is stopping or broken; the next one reads the same rows. */
 const ignore = (): void => undefined;
-
-function refusedRecord({ controller, id, workloadId }: RikInstance, reason: string) {
-  const text = JSON.stringify({ controller, id, workloadId, reason });
-  return { id: refusedKey(controller, id), text };
-}
-
-/** Ids may have any length. */
-function refusedKey(controller: string, id: string): string {
-  const key = REFUSED + keyOf(controller, id);
-  if (key.length <= limits.doorRecordIdLengthMax) return key;
-  return `${REFUSED}${controller}/sha256:${createHash("sha256").update(id).digest("hex")}`;
-}
-
-function fromRecord(text: string): RikInstance {
-  const { reason, ...names } = JSON.parse(text) as Pick<
-    RikInstance,
-    "controller" | "id" | "workloadId"
-  > & { readonly reason: string };
-  return newInstance({ ...names, state: { status: ResourceStatus.FAILED, reason }, isOver: true });
-}

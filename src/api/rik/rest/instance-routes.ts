@@ -23,8 +23,20 @@ function* instancesOf({ book }: RestParts, call: RestCall): Generator<RikInstanc
   for (const controller of controllersOf(call.principal.name)) yield* book.of(controller);
 }
 
-export const instancesOfWorkload = (parts: RestParts, call: RestCall, id: string): RikInstance[] =>
-  [...instancesOf(parts, call)].filter(({ workloadId }) => workloadId === id);
+/** Without those whose slots another door has removed. */
+async function currentInstances(parts: RestParts, call: RestCall): Promise<RikInstance[]> {
+  await parts.book.dropRemoved([...instancesOf(parts, call)]);
+  return [...instancesOf(parts, call)];
+}
+
+export async function instancesOfWorkload(
+  parts: RestParts,
+  call: RestCall,
+  id: string,
+): Promise<RikInstance[]> {
+  const all = await currentInstances(parts, call);
+  return all.filter(({ workloadId }) => workloadId === id);
+}
 
 function findInstance(parts: RestParts, call: RestCall, id: string): RikInstance | undefined {
   const { book } = parts;
@@ -97,7 +109,7 @@ export async function destroy(
 }
 
 export const listInstances: Route = async (parts, call) => {
-  const instances = [...instancesOf(parts, call)];
+  const instances = await currentInstances(parts, call);
   const show = await showInstances(parts, instances);
   const items = mapped(instances, (instance) => ({
     id: instance.id,
@@ -119,6 +131,8 @@ export const createInstances: Route = async (parts, call) => {
   }
   const own = textOf(fields, "name");
   if (replicas > 1) throw new RestRefusal(400, "Cannot use name with multiple replicas");
+  const known = findInstance(parts, call, own);
+  if (known !== undefined) await parts.book.dropRemoved([known]);
   if (findInstance(parts, call, own) !== undefined) throw notFound("Name already used");
   if (isCounted({ service: workload.service, id: own })) {
     const problem = `${own} is a name that the service gives to its instances; choose another`;

@@ -72,7 +72,7 @@ export const createWorkload: Route = async ({ workloads }, call) => {
 export const deleteWorkload: Route = async (parts, call) => {
   const id = textOf(parseFields(call.body), "id");
   const workload = workloadOf(parts, call, id);
-  const instances = instancesOfWorkload(parts, call, workload.id);
+  const instances = await instancesOfWorkload(parts, call, workload.id);
   await parts.workloads.remove(workload, call.principal, DELETED);
   await destroy(
     parts,
@@ -83,7 +83,7 @@ export const deleteWorkload: Route = async (parts, call) => {
 };
 
 export const workloadInstances: Route = async (parts, call) => {
-  const instances = instancesOfWorkload(parts, call, call.id);
+  const instances = await instancesOfWorkload(parts, call, call.id);
   if (instances.length === 0) return NO_CONTENT;
   const items = mapped(instances, await showInstances(parts, instances));
   return { status: 200, items, field: "instances" };
@@ -95,7 +95,8 @@ export const scaleWorkload: Route = async (parts, call) => {
   const workload = workloadOf(parts, call, textOf(fields, "id"));
   const wanted = countOf(fields, "replicas", undefined);
   if (wanted === undefined) throw new RestRefusal(400, "missing field `replicas`");
-  const all = instancesOfWorkload(parts, call, workload.id).filter(({ isGoing }) => !isGoing);
+  const present = await instancesOfWorkload(parts, call, workload.id);
+  const all = present.filter(({ isGoing }) => !isGoing);
   const counted = all.filter(isCounted);
   if (counted.length > wanted) {
     const how = `lower it: busbar scale ${workload.service} ${wanted}`;
