@@ -6,7 +6,7 @@ import { documentLimits } from "./limits/document.ts";
 import { doorsLimits } from "./limits/doors.ts";
 import { graphqlLimits } from "./limits/graphql.ts";
 import { jobLimits } from "./limits/job.ts";
-import { launcherLimits } from "./limits/launcher.ts";
+import { containerLimits, launcherLimits } from "./limits/launcher.ts";
 import { linkLimits } from "./limits/link.ts";
 import { loopLimits } from "./limits/loop.ts";
 import { lowerLimits } from "./limits/lower.ts";
@@ -43,6 +43,7 @@ export const limits = {
   ...agentLimits,
   ...linkLimits,
   ...launcherLimits,
+  ...containerLimits,
   ...lowerLimits,
   ...remoteLimits,
   ...outputLimits,
@@ -138,6 +139,12 @@ invariant(
 invariant(
   limits.diskFreeBytesMin > limits.workBytesMax,
   "a disk that is not full must take the largest script",
+);
+invariant(limits.oneImageBytesMax <= limits.imageBytesMax, "an image must fit its cache");
+invariant(
+  limits.imageReserveBytes - limits.diskFreeBytesMin >
+    (limits.imageSpaceCheckMs / 1_000) * limits.diskBytesPerSecondMax,
+  "an image must be stopped before it has filled the disk of its node",
 );
 invariant(
   limits.quarantineJobs <= limits.suspectJobsPerNodeMax &&

@@ -1,6 +1,6 @@
-const MIB = 1024 * 1024;
-
 const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
 
 /** How agents start and watch processes. */
 export const launcherLimits = {
@@ -20,12 +20,25 @@ export const launcherLimits = {
   launcherSparesMax: 256, // directories of ended runs that one launcher retains for the next run
   spareBytesMax: 64 * KIB, // of output in a retained directory
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
+} as const;
+
+/** Containers of one agent, and their images. */
+export const containerLimits = {
   imagesMax: 32, // unpacked images of one agent; images in use do not count
-  imageBytesMax: 20 * 1024 * MIB, // of all of them together
+  imageBytesMax: 20 * GIB, // of all of them together
   imageIdleMsMin: 600_000, // a used image stays at least this long
   imageSettleMs: 120_000, // until the kernel has written an unpacked image to disk by itself
   imageLocks: 64, // images that can be copied at the same time
   imageFetchMsMax: 1_800_000, // to copy one image, and again to unpack it
+  oneImageBytesMax: 20 * GIB, // on disk, of the copy of one image, and again of its unpacked files
+  oneImageFilesMax: 2_000_000, // files and directories of the same
+  imageReserveBytes: 512 * MIB, // of free disk space, which no image may use; of a small disk a 32nd
+  imageReserveFiles: 10_000, // inodes that no image may use; of a small file system a 32nd
+  imageSpaceCheckMs: 50, // between two looks at the free disk space while an image grows
+  diskBytesPerSecondMax: 8 * GIB, // that a fast disk takes
+  imageMeasureMsMin: 200, // the shortest pause between two measurements of a growing image
+  imageMeasureRestFactor: 4, // the pause after a measurement, as a multiple of its time
+  imageMeasureSlice: 512, // files that are measured between two turns of the event loop
   containerProgramMsMax: 30_000, // for one call of runc that starts no task
   containersLookAgainMs: 300_000, // until an agent that cannot start containers tests that again
   containerTrialBytes: 64 * MIB, // memory of the container that an agent starts to test whether containers work

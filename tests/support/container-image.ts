@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
 
 import { containerFactsHere } from "../../src/agent/executors/oci/facts-here.ts";
 import { CONTAINERS, containerVerdict } from "../../src/core/model/node/container-facts.ts";
@@ -38,6 +39,10 @@ export interface ImageOptions {
   readonly user?: string;
   /** Links to these paths. */
   readonly links?: Readonly<Record<string, string>>;
+  /** More layers, as they are: archives, or compressed archives. */
+  readonly layers?: readonly Uint8Array[];
+  /** Fields of the image's configuration beside those above. */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 const PROGRAMS = ["sh", "cat", "echo", "env", "hostname", "id", "ls", "printf", "sleep", "touch"];
@@ -56,18 +61,21 @@ const MORE = [
   "wc",
 ];
 
-/** Writes an OCI layout with one image of one layer that contains only busybox. */
+/** Writes an OCI layout with one image, whose first layer contains only busybox. */
 export function writeImageLayout(directory: string, options: ImageOptions = {}): string {
-  const { tag = "v1", command, env = [], files = {}, links = {}, user } = options;
-  const blobs = join(directory, "blobs/sha256");
-  mkdirSync(blobs, { recursive: true });
+  const { tag = "v1", command, env = [], files = {}, links = {}, user, layers = [] } = options;
+  const folder = join(directory, "blobs/sha256");
+  mkdirSync(folder, { recursive: true });
   const put = (content: Uint8Array) => {
-    const hex = createHash("sha256").update(content).digest("hex");
-    writeFileSync(join(blobs, hex), content);
-    return { digest: `sha256:${hex}`, size: content.length };
+    const digest = digestOf(content);
+    writeFileSync(join(folder, digest.replace("sha256:", "")), content);
+    return { digest, size: content.length };
   };
   const json = (value: unknown) => put(Buffer.from(JSON.stringify(value)));
-  const layer = put(layerOf(files, links));
+  const blobs = [layerOf(files, links), ...layers].map((layer) => {
+    const isGzip = layer[0] === 0x1f && layer[1] === 0x8b;
+    return { isGzip, diffId: digestOf(isGzip ? gunzipSync(layer) : layer), ...put(layer) };
+  });
   const config = json({
     architecture: { x64: "amd64" }[process.arch as string] ?? process.arch,
     os: "linux",
@@ -76,8 +84,9 @@ export function writeImageLayout(directory: string, options: ImageOptions = {}):
       WorkingDir: "/tmp",
       ...(command && { Cmd: command }),
       ...(user && { User: user }),
+      ...options.config,
     },
-    rootfs: { type: "layers", diff_ids: [layer.digest] },
+    rootfs: { type: "layers", diff_ids: blobs.map(({ diffId }) => diffId) },
     history: [{ created_by: "a test" }],
   });
   const OCI = "application/vnd.oci.image";
@@ -85,7 +94,11 @@ export function writeImageLayout(directory: string, options: ImageOptions = {}):
     schemaVersion: 2,
     mediaType: `${OCI}.manifest.v1+json`,
     config: { mediaType: `${OCI}.config.v1+json`, ...config },
-    layers: [{ mediaType: `${OCI}.layer.v1.tar`, ...layer }],
+    layers: blobs.map(({ isGzip, digest, size }) => ({
+      mediaType: `${OCI}.layer.v1.tar${isGzip ? "+gzip" : ""}`,
+      digest,
+      size,
+    })),
   });
   const annotations = { "org.opencontainers.image.ref.name": tag };
   const index = {
@@ -96,6 +109,9 @@ export function writeImageLayout(directory: string, options: ImageOptions = {}):
   writeFileSync(join(directory, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
   return `oci:${directory}:${tag}`;
 }
+
+const digestOf = (content: Uint8Array): string =>
+  `sha256:${createHash("sha256").update(content).digest("hex")}`;
 
 /** The same as one file, as `docker save` writes it. */
 export function writeDockerArchive(layout: string, file: string): string {
@@ -137,7 +153,7 @@ const fileOf = (name: string, content: Buffer, mode: number): Buffer[] => [
 ];
 
 /** One header of a tar archive, in POSIX format. */
-function header(entry: {
+export function header(entry: {
   readonly name: string;
   readonly mode: number;
   readonly type: string;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { Containers } from "../../../src/agent/executors/oci/containers.ts";
+import type { ImageBounds } from "../../../src/agent/executors/oci/images/image-bounds.ts";
 import type {
   LauncherKind,
   ProcessExecutorOptions,
@@ -28,7 +29,15 @@ export interface OciBed extends ExecutorBed {
 /** A bed of an executor whose every run is in a container of this image by default. A given directory stays, with its unpacked images. */
 export function makeOciBed(
   image: string,
-  { launcher = "native", kept }: { readonly launcher?: LauncherKind; readonly kept?: string } = {},
+  {
+    launcher = "native",
+    kept,
+    imageBounds,
+  }: {
+    readonly launcher?: LauncherKind;
+    readonly kept?: string;
+    readonly imageBounds?: ImageBounds;
+  } = {},
 ): OciBed {
   const bed = makeProcessBed(launcher);
   const directory = kept ?? mkdtempSync(join(tmpdir(), "busbar-oci-"));
@@ -44,6 +53,7 @@ export function makeOciBed(
         bootId: readBootId(),
         env: process.env,
         wanted: { memory: true, cpu: "weight" },
+        imageBounds,
       });
       await containers.found;
       const executor = await bed.open({ containers, ...over });

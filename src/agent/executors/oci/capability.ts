@@ -24,6 +24,8 @@ export interface FoundContainers {
   readonly entry: FactEntry;
 }
 
+const PROBE = { timeoutMs: limits.containerProgramMsMax };
+
 /** A text: why no container can start. */
 export async function lookForContainers(
   directory: string,
@@ -32,7 +34,7 @@ export async function lookForContainers(
 ): Promise<FoundContainers | string> {
   const means = await probeContainers(directory, programs, wanted);
   if (typeof means === "string") return means;
-  const { stdout } = await runProgram(programs.runc, ["--version"], limits.containerProgramMsMax);
+  const { stdout } = await runProgram(programs.runc, ["--version"], PROBE);
   const version = /^runc version (\S+)/.exec(stdout)?.[1] ?? "unknown";
   return { means, entry: describeMeans(means, version) };
 }
@@ -96,10 +98,10 @@ async function startsContainer(
       killGraceMs: 0,
       containers: [{ name: "", id }],
     });
-    const { code, stderr } = await runProgram(program, args, limits.containerProgramMsMax);
+    const { code, stderr } = await runProgram(program, args, PROBE);
     if (code !== 0) return lastLine(stderr);
     const remove = ["--root", states, "delete", "--force", id];
-    await runProgram(means.programs.runc, remove, limits.containerProgramMsMax);
+    await runProgram(means.programs.runc, remove, PROBE);
     return undefined;
   } finally {
     removeTree(states);

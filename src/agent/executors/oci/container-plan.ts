@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Mount, Network } from "../../../core/model/job/containers/containers.ts";
+import type { ImageBounds } from "./images/image-bounds.ts";
 import type { ContainerPrograms } from "./programs.ts";
 
 /** How this agent starts containers: the same for all of its runs. */
@@ -48,6 +49,8 @@ export interface ContainerPlan {
   readonly bootId: string;
   /** When the run was planned: what a registry said about a tag since then is new enough for it. */
   readonly plannedAtMs: number;
+  /** undefined: the usual ones. */
+  readonly imageBounds?: ImageBounds | undefined;
 }
 
 /** Why a run could not be prepared, and whether the work or the node is at fault. */

@@ -29,6 +29,7 @@ import {
   writePlan,
 } from "./container-plan.ts";
 import { endOfContainers } from "./ends.ts";
+import type { ImageBounds } from "./images/image-bounds.ts";
 import { type CachedImage, ImageCache } from "./images/image-cache.ts";
 import { toImageSource } from "./images/image-source.ts";
 import { prepareBundles } from "./prepare-bundles.ts";
@@ -48,6 +49,8 @@ export interface ContainersOptions {
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   readonly wanted: WantedLimits;
+  /** undefined: the usual ones. */
+  readonly imageBounds?: ImageBounds | undefined;
 }
 
 /** Whether containers can be started: tested while the agent starts, and from time to time when they cannot. */
@@ -233,6 +236,7 @@ export class Containers implements RunContainers {
       imagesDirectory: this.#cache.directory,
       bootId: this.#options.bootId,
       plannedAtMs: Date.now(),
+      imageBounds: this.#options.imageBounds,
     };
   }
 
@@ -312,7 +316,8 @@ export class Containers implements RunContainers {
     if (!existsSync(join(this.#states, id)) || capability.kind !== "can") return;
     const { runc } = capability.means.programs;
     const args = ["--root", this.#states, "delete", "--force", id];
-    const { code, stderr } = await runProgram(runc, args, limits.containerProgramMsMax);
+    const timeoutMs = limits.containerProgramMsMax;
+    const { code, stderr } = await runProgram(runc, args, { timeoutMs });
     if (code === 0) return;
     this.#options.logger.warn({ container: id, stderr }, "runc could not delete a container");
   }

@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 import { bundlePath, type ContainerPlan, type PlannedContainer } from "./container-plan.ts";
 import type { CachedImage, ImageCache } from "./images/image-cache.ts";
-import { ImageFailure } from "./images/fetch-image.ts";
+import { ImageFailure } from "./images/image-failure.ts";
 import { runtimeConfig } from "./runtime-config.ts";
 
 /** The files by which programs resolve host names; a container on this machine's network has the same. */

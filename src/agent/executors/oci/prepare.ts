@@ -4,8 +4,10 @@ import { basename, dirname } from "node:path";
 import { describeChain } from "../../../lib/errors.ts";
 import { errnoOf, describeMachineFault, isMachineFault } from "../../runs/machine-fault.ts";
 import { failurePath, type PreparationFailure, readPlan } from "./container-plan.ts";
-import { fetchImage, ImageFailure } from "./images/fetch-image.ts";
+import { fetchImage } from "./images/fetch-image.ts";
+import { imageBounds } from "./images/image-bounds.ts";
 import { type CachedImage, ImageCache } from "./images/image-cache.ts";
+import { ImageFailure } from "./images/image-failure.ts";
 import { toImageSource } from "./images/image-source.ts";
 import { prepareBundles } from "./prepare-bundles.ts";
 
@@ -21,6 +23,7 @@ export async function prepare(runDirectory: string): Promise<boolean> {
       means,
       bootId,
       plannedAtMs,
+      bounds: plan.imageBounds ?? imageBounds,
       runsDirectory: dirname(runDirectory),
       run: basename(runDirectory),
     };

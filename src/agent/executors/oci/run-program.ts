@@ -10,6 +10,13 @@ export interface ProgramEnd {
   readonly stderr: string;
 }
 
+export interface ProgramOptions {
+  readonly timeoutMs: number;
+  readonly cwd?: string;
+  /** Kills it earlier. */
+  readonly signal?: AbortSignal;
+}
+
 const OUTPUT_MAX = 16_384;
 
 /**
@@ -19,8 +26,7 @@ const OUTPUT_MAX = 16_384;
 export function runProgram(
   program: string,
   args: readonly string[],
-  timeoutMs: number,
-  cwd?: string,
+  { timeoutMs, cwd, signal: abort }: ProgramOptions,
 ): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -28,17 +34,24 @@ export function runProgram(
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    const timer = setTimeout(() => killGroup(child.pid), timeoutMs);
+    const kill = (): void => killGroup(child.pid);
+    const timer = setTimeout(kill, timeoutMs);
+    abort?.addEventListener("abort", kill);
+    if (abort?.aborted === true) kill();
+    const release = (): void => {
+      clearTimeout(timer);
+      abort?.removeEventListener("abort", kill);
+    };
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (data: Buffer) => (stdout = endOf(stdout, data)));
     child.stderr.on("data", (data: Buffer) => (stderr = endOf(stderr, data)));
     child.once("error", (error) => {
-      clearTimeout(timer);
+      release();
       resolve({ code: 127, signal: undefined, stdout, stderr: `${program}: ${error.message}` });
     });
     child.once("close", (code, signal) => {
-      clearTimeout(timer);
+      release();
       resolve({ code: code ?? 137, signal: signal ?? undefined, stdout, stderr });
     });
   });

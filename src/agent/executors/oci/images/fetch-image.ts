@@ -1,11 +1,14 @@
-import { existsSync, opendirSync, lstatSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { removeTree } from "../remove-tree.ts";
 import { limits } from "../../../../limits.ts";
-import type { ContainerMeans, PreparationFailure } from "../container-plan.ts";
-import { runProgram, saysNodeFault } from "../run-program.ts";
+import type { ContainerMeans } from "../container-plan.ts";
+import { type ProgramEnd, runProgram } from "../run-program.ts";
+import type { DiskUse } from "./disk-use.ts";
+import { type ImageBounds, withinBounds } from "./image-bounds.ts";
 import type { CachedImage, ImageCache } from "./image-cache.ts";
+import { describeExcess, describeFailure, ImageFailure } from "./image-failure.ts";
 import { type ImageSource, stampOf } from "./image-source.ts";
 import {
   describeImage,
@@ -14,17 +17,6 @@ import {
   type UnpackedImage,
   usedFile,
 } from "./unpacked-image.ts";
-
-/** An image is not available; the message says why and what to do. */
-export class ImageFailure extends Error {
-  readonly kind: PreparationFailure["kind"];
-
-  constructor(kind: PreparationFailure["kind"], message: string) {
-    super(message);
-    this.name = "ImageFailure";
-    this.kind = kind;
-  }
-}
 
 export interface FetchOptions {
   readonly cache: ImageCache;
@@ -35,6 +27,7 @@ export interface FetchOptions {
   /** The key of the run that needs the image. */
   readonly run: string;
   readonly plannedAtMs: number;
+  readonly bounds: ImageBounds;
 }
 
 /** The image, copied and unpacked if it is not in the cache. Throws ImageFailure. */
@@ -91,7 +84,9 @@ async function askOnce(
 
 async function askRegistry(source: ImageSource, means: ContainerMeans): Promise<string> {
   const args = [...policyOf(), "inspect", "--format", "{{.Digest}}", source.name];
-  return (await run(means.programs.skopeo, args, { source, cwd: "/" })).trim();
+  const timeoutMs = limits.imageFetchMsMax;
+  const end = await runProgram(means.programs.skopeo, args, { timeoutMs, cwd: "/" });
+  return outputOf(end, source).trim();
 }
 
 const LAYOUT = "oci:layout:image";
@@ -100,21 +95,23 @@ const LAYOUT = "oci:layout:image";
 async function copyAndUnpack(
   source: ImageSource,
   incoming: string,
-  { cache, means, bootId }: FetchOptions,
+  { cache, means, bootId, bounds }: FetchOptions,
 ): Promise<string> {
   const layout = join(incoming, "layout");
   const { skopeo, umoci } = means.programs;
-  // All their files are below `incoming`, by relative paths: they cannot make it anew when the run was stopped and it was removed.
-  const here = { source, cwd: incoming };
-  await run(skopeo, [...policyOf(), "--tmpdir", ".", "copy", "--quiet", source.name, LAYOUT], here);
+  const copy = [...policyOf(), "--tmpdir", ".", "copy", "--quiet", source.name, LAYOUT];
+  await grow([skopeo, ...copy], { source, doing: "copying", incoming, into: ".", bounds });
   const digest = digestOf(layout);
   if (cache.byDigest(digest) !== undefined) return digest;
   const bundle = join(incoming, "image");
+  mkdirSync(bundle);
   const rootless = means.isRootless ? ["--rootless"] : [];
-  await run(umoci, ["unpack", ...rootless, "--image", "layout:image", "image"], here);
+  const unpack = ["unpack", ...rootless, "--image", "layout:image", "image"];
+  const into = { source, doing: "unpacking", incoming, into: "image", bounds };
+  const { bytes } = await grow([umoci, ...unpack], into);
   const image: UnpackedImage = {
     ...describeImage(layout, bundle),
-    bytes: bytesBelow(join(bundle, "rootfs")),
+    bytes,
     bootId,
     unpackedAtMs: Date.now(),
   };
@@ -127,13 +124,32 @@ async function copyAndUnpack(
 const policyOf = (): readonly string[] =>
   existsSync("/etc/containers/policy.json") ? [] : ["--insecure-policy"];
 
-async function run(
-  program: string,
-  args: readonly string[],
-  { source, cwd }: { readonly source: ImageSource; readonly cwd: string },
-): Promise<string> {
-  const timeoutMs = limits.imageFetchMsMax;
-  const { code, signal, stdout, stderr } = await runProgram(program, args, timeoutMs, cwd);
+/**
+ * Runs a program that fills a directory. All its files are below `incoming`, by relative paths: it cannot make them anew when the run was
+ * stopped and they were removed.
+ */
+async function grow(
+  [program = "", ...args]: readonly string[],
+  image: {
+    readonly source: ImageSource;
+    readonly doing: string;
+    readonly incoming: string;
+    readonly into: string;
+    readonly bounds: ImageBounds;
+  },
+): Promise<DiskUse> {
+  const { source, incoming, into, bounds } = image;
+  const how = { timeoutMs: limits.imageFetchMsMax, cwd: incoming };
+  const { result, use, excess } = await withinBounds(join(incoming, into), bounds, (signal) =>
+    runProgram(program, args, { ...how, signal }),
+  );
+  if (excess !== undefined) throw describeExcess(source, excess, { ...image, use });
+  outputOf(result, source);
+  return use;
+}
+
+/** Throws ImageFailure when the program failed. */
+function outputOf({ code, signal, stdout, stderr }: ProgramEnd, source: ImageSource): string {
   if (code === 0) return stdout;
   if (code === 127) throw new ImageFailure("node-fault", stderr);
   if (signal === undefined) throw describeFailure(source, stderr);
@@ -141,59 +157,3 @@ async function run(
   const why = `image ${source.name}: not copied within ${minutes} minutes (${signal})`;
   throw new ImageFailure("could-not-start", why);
 }
-
-/** From the last messages of skopeo or umoci. */
-export function describeFailure({ name, path }: ImageSource, stderr: string): ImageFailure {
-  const message = lastMessage(stderr);
-  const why = message.slice(0, MESSAGE_MAX) || "no reason was given";
-  if (saysNodeFault(message)) return new ImageFailure("node-fault", `image ${name}: ${why}`);
-  const help =
-    path === undefined
-      ? "check its name and tag, and that this node reaches the registry"
-      : "check the file on this node, and the reference after its path";
-  return new ImageFailure("could-not-start", `image ${name} cannot be read: ${why}; ${help}`);
-}
-
-/** skopeo: `time="…" level=fatal msg="…"`; umoci: "   ⨯ …". */
-function lastMessage(stderr: string): string {
-  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  const last = lines.findLast((line) => /level=(fatal|error)/.test(line)) ?? lines.at(-1) ?? "";
-  const quoted = /msg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1];
-  const text = quoted === undefined ? last.trim() : quoted.replaceAll(/\\(.)/g, "$1");
-  return text.replace(/^⨯\s*/, "");
-}
-
-const MESSAGE_MAX = 500;
-
-/** Without directories that only root could read, or that lie too deep for a path: containers may use them all the same. */
-export function bytesBelow(directory: string): number {
-  let bytes = 0;
-  const left = [directory];
-  for (let at = left.pop(); at !== undefined; at = left.pop()) {
-    try {
-      bytes += bytesIn(at, left);
-    } catch (error) {
-      if (!isOf(error, ["EACCES", "ENAMETOOLONG"])) throw error;
-    }
-  }
-  return bytes;
-}
-
-/** Adds the directories in it to `below`. */
-function bytesIn(directory: string, below: string[]): number {
-  let bytes = 0;
-  const entries = opendirSync(directory);
-  try {
-    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-      const path = join(directory, entry.name);
-      if (entry.isDirectory()) below.push(path);
-      else if (entry.isFile()) bytes += lstatSync(path).size;
-    }
-  } finally {
-    entries.closeSync();
-  }
-  return bytes;
-}
-
-const isOf = (error: unknown, codes: readonly string[]): boolean =>
-  error instanceof Error && "code" in error && codes.includes(String(error.code));
