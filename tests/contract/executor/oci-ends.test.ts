@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { ContainerTerms } from "../../../src/core/model/job/containers/containers.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
@@ -28,6 +28,41 @@ describeContainers("a container, when it ends,", (world) => {
       expect((await endOfRun(runs.executor, id)).end.kind).toBe("stopped");
     }
     expect((await readAll(runs.executor, polite, "stdout")).text).toBe("ready\nbye\n");
+  });
+
+  describe("is stopped by the signal that its image names:", () => {
+    const stopped = async (stopSignal: string, text: string) => {
+      const layout = join(directory, `stop-${stopSignal}`);
+      const own = writeImageLayout(layout, { config: { StopSignal: stopSignal } });
+      const over = { killGraceMs: 600_000, container: inImage(own) };
+      const id = runs.start(shell(`${text}; echo ready; while :; do sleep 0.05; done`), over);
+      await runs.untilOutput(id, "ready\n");
+      runs.executor.stop(id);
+      expect((await endOfRun(runs.executor, id)).end.kind).toBe("stopped");
+      const { text: stdout } = await readAll(runs.executor, id, "stdout");
+      const { text: stderr } = await readAll(runs.executor, id, "stderr");
+      return { stdout: stdout.replace("ready\n", ""), stderr };
+    };
+    const traps = "trap 'echo term; exit' TERM; trap 'echo quit; exit' QUIT";
+
+    test("that alone, and once", async () => {
+      const twice = "trap 'echo term' TERM; trap 'echo quit; sleep 0.5; exit' QUIT";
+      expect((await stopped("SIGQUIT", twice)).stdout).toBe("quit\n");
+      expect((await stopped("3", traps)).stdout).toBe("quit\n");
+    });
+    test("a real-time signal", async () => {
+      const real = `${traps}; trap 'echo real; exit' 37`;
+      expect((await stopped("SIGRTMIN+3", real)).stdout).toBe("real\n");
+      expect((await stopped("RTMAX", `${traps}; trap 'echo real; exit' 64`)).stdout).toBe("real\n");
+    });
+    test("at once without a handler for it, though it has one for TERM", async () => {
+      expect((await stopped("SIGUSR1", traps)).stdout).toBe("");
+    });
+    test("TERM instead of an unknown one, and its error output says so", async () => {
+      const { stdout, stderr } = await stopped("SIGNONE", traps);
+      expect(stdout).toBe("term\n");
+      expect(stderr).toContain('busbar: the image\'s stop signal "SIGNONE" is no signal');
+    });
   });
 
   test("can end within its grace period when SIGSTOP has stopped its first process", async () => {

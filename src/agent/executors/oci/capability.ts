@@ -166,6 +166,7 @@ export function superviseCommand(
     "busbar-containers",
     run.runDirectory,
     root,
+    programs.setsid,
     programs.runc,
     run.states,
     String(Math.ceil(run.killGraceMs / 100)),

@@ -19,7 +19,7 @@ test("an agent that cannot start containers looks again, and says when the reaso
   mkdirSync(programs);
   const refuse = (says: string): void => {
     const text = `#!/bin/sh\necho ${says} >&2\nexit 1\n`;
-    for (const name of ["runc", "skopeo", "umoci", "unshare", "flock"]) {
+    for (const name of ["runc", "skopeo", "umoci", "unshare", "flock", "setsid"]) {
       writeFileSync(join(programs, name), text, { mode: 0o755 });
     }
   };

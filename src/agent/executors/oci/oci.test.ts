@@ -64,14 +64,14 @@ test("missing programs are named", () => {
     for (const name of ["skopeo", "unshare"])
       writeFileSync(join(directory, name), "", { mode: 0o755 });
     const found = findContainerPrograms({ PATH: directory }, []);
-    expect(found).toBe("there is no runc, no umoci, no flock on this machine");
+    expect(found).toBe("there is no runc, no umoci, no flock, no setsid on this machine");
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 });
 
 describe("the configuration for runc", () => {
-  const programs = { runc: "r", skopeo: "s", umoci: "u", unshare: "n", flock: "f" };
+  const programs = { runc: "r", skopeo: "s", umoci: "u", unshare: "n", flock: "f", setsid: "t" };
   const means = {
     programs,
     isRootless: false,

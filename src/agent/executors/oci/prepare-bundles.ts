@@ -14,6 +14,7 @@ import { bundlePath, type ContainerPlan, type PlannedContainer } from "./contain
 import type { CachedImage, ImageCache } from "./images/image-cache.ts";
 import { ImageFailure } from "./images/image-failure.ts";
 import { runtimeConfig } from "./runtime-config.ts";
+import { stopSignalOf } from "./stop-signal.ts";
 
 /** The files by which programs resolve host names; a container on this machine's network has the same. */
 const HOST_FILES = ["/etc/resolv.conf", "/etc/hosts"];
@@ -62,6 +63,7 @@ function prepareBundle(
   if (cache.byDigest(image.digest) === undefined) {
     throw new ImageFailure("node-fault", `image ${container.image} was removed to make room`);
   }
+  writeStopSignal(bundle, container, image);
   const hostFiles = HOST_FILES.filter((path) => existsSync(path));
   const config = runtimeConfig(plan, container, image, hostFiles);
   writeFileSync(join(bundle, "config.json"), JSON.stringify(config), { mode: 0o600 });
@@ -75,6 +77,18 @@ function checkRoot({ directory }: CachedImage, name: string): void {
   const found = lstatSync(join(directory, "rootfs/dev"), { throwIfNoEntry: false });
   if (found?.isSymbolicLink() !== true) return;
   throw new ImageFailure("could-not-start", `image ${name} has a link at /dev, not a directory`);
+}
+
+/** For the supervisor, which sends TERM without a file. It prints the note when it stops the container: then it explains what happens. */
+function writeStopSignal(
+  bundle: string,
+  { name }: PlannedContainer,
+  { stopSignal }: CachedImage,
+): void {
+  const { number, note } = stopSignalOf(stopSignal);
+  writeFileSync(join(bundle, "stop-signal"), `${number}\n`);
+  if (note === undefined) return;
+  writeFileSync(join(bundle, "stop-note"), `busbar: ${name === "" ? "" : `${name}: `}${note}\n`);
 }
 
 /** The source of a mount must exist; the image may have any user. */

@@ -5,9 +5,9 @@ import type { AgentEnv } from "../../runs/task-env.ts";
 
 /**
  * runc starts containers; skopeo copies images; umoci unpacks them; unshare gives each run its own mounts; flock prevents two pulls of one
- * image.
+ * image; setsid keeps the signals of a run from runc.
  */
-const NEEDED = ["runc", "skopeo", "umoci", "unshare", "flock"] as const;
+const NEEDED = ["runc", "skopeo", "umoci", "unshare", "flock", "setsid"] as const;
 
 /** The paths of the programs that start containers. */
 export type ContainerPrograms = Readonly<Record<(typeof NEEDED)[number], string>>;

@@ -14,18 +14,20 @@ exec "$@"
 /**
  * Runs the containers of a run and ends with the exit code of the first container that ended; it then stops the others.
  * Runs in a mount namespace of its own, so that no mount outlives it. Arguments: the run's directory, overlay or copy,
- * runc, its directory of states, the grace period in tenths of a second, and a name and an id for each container.
+ * setsid, runc, its directory of states, the grace period in tenths of a second, and a name and an id for each container.
  *
- * - TERM reaches runc by itself: it is sent to the whole session, and runc passes it on. But the first process of a pid
- *   namespace ignores signals that it has no handler for. A process for which TERM would have its default effect, if it were not the first,
- *   gets KILL instead: once, because a program may drop its handler while it ends in good order. CONT follows, because a process
- *   that SIGSTOP has stopped could not handle TERM.
+ * - runc has a session of its own, because it passes every signal on: TERM, which goes to the whole session of the run, would reach the
+ *   container beside the stop signal of its image. Only "stop" sends that, once: some programs take a second one as an order to hurry.
+ * - The first process of a pid namespace ignores signals that it has no handler for. A process for which the stop signal would have its
+ *   default effect, if it were not the first, gets KILL instead: once, because a program may drop its handler while it ends in good order.
+ *   Status files show the masks of 64 signals as 16 digits, the first signals in the last of them. CONT follows, because a process that
+ *   SIGSTOP has stopped could not handle the signal.
  * - Traps catch signals here, in each subshell too, so that exit codes are not lost; executed programs have the defaults.
  * - With several containers sed puts the name of each before its lines. sed must outlive TERM to print the last of them.
  */
 export const SUPERVISE = `
-dir=$1 root=$2 runc=$3 states=$4 grace=$5
-shift 5
+dir=$1 root=$2 setsid=$3 runc=$4 states=$5 grace=$6
+shift 6
 total=$(($# / 2))
 
 first_pid() {
@@ -39,11 +41,14 @@ stop() {
   first_pid "$1" || return 0
   [ ! -e "$dir/$1/stopped" ] || return 0
   : >"$dir/$1/stopped"
-  signal=KILL
-  for mask in $(sed -n 's/^Sig\\(Blk\\|Ign\\|Cgt\\):[[:space:]]*[0-9a-f]\\{12\\}/0x/p' "/proc/$pid/status"); do
-    [ $((mask & 0x4000)) -eq 0 ] || signal=TERM
+  wanted=15
+  [ ! -s "$dir/$1/stop-signal" ] || read -r wanted <"$dir/$1/stop-signal"
+  [ ! -s "$dir/$1/stop-note" ] || cat "$dir/$1/stop-note" >&2
+  before=$((15 - (wanted - 1) / 4)) bit=$((1 << (wanted - 1) % 4)) signal=9
+  for mask in $(sed -n "s/^Sig\\(Blk\\|Ign\\|Cgt\\):[[:space:]]*[0-9a-f]\\{$before\\}\\([0-9a-f]\\).*/0x\\2/p" "/proc/$pid/status"); do
+    [ $((mask & bit)) -eq 0 ] || signal=$wanted
   done
-  kill -s "$signal" "$pid" 2>/dev/null
+  kill -"$signal" "$pid" 2>/dev/null
   kill -s CONT "$pid" 2>/dev/null
 }
 
@@ -76,7 +81,7 @@ run() {
   else
     cp -a image/. rootfs/ || fault "its image could not be copied" || return
   fi
-  "$runc" --root "$states" --log "$dir/$1/runc.log" --log-format json \\
+  "$setsid" "$runc" --root "$states" --log "$dir/$1/runc.log" --log-format json \\
     run --keep --pid-file "$dir/$1/pid" --bundle "$dir/$1" "$2"
 }
 

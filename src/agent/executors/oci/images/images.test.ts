@@ -173,7 +173,7 @@ describe("the image cache", () => {
     const log = join(directory, "asked");
     const skopeo = join(directory, "skopeo");
     writeFileSync(skopeo, `#!/bin/sh\necho asked >>${log}\necho sha256:new\n`, { mode: 0o755 });
-    const unused = { runc: "", umoci: "", unshare: "", flock: "" };
+    const unused = { runc: "", umoci: "", unshare: "", flock: "", setsid: "" };
     const means = {
       programs: { ...unused, skopeo },
       isRootless: false,

@@ -9,6 +9,8 @@ export interface UnpackedImage {
   readonly args: readonly string[];
   readonly env: readonly string[];
   readonly cwd: string;
+  /** As the image has it; undefined: it has none, or an earlier version unpacked it. */
+  readonly stopSignal?: string;
   readonly user: {
     readonly uid: number;
     readonly gid: number;
@@ -35,6 +37,7 @@ interface ImageConfig {
     readonly Cmd?: readonly string[] | null;
     readonly Env?: readonly string[] | null;
     readonly WorkingDir?: string;
+    readonly StopSignal?: string;
   };
 }
 interface Unpacked {
@@ -55,7 +58,7 @@ export function digestOf(layout: string): string {
 export function describeImage(
   layout: string,
   bundle: string,
-): Pick<UnpackedImage, "digest" | "args" | "env" | "cwd" | "user"> {
+): Omit<UnpackedImage, "bytes" | "bootId" | "unpackedAtMs"> {
   const digest = digestOf(layout);
   const manifest = readJson(blobPath(layout, digest)) as Manifest;
   const { config = {} } = readJson(blobPath(layout, manifest.config?.digest ?? "")) as ImageConfig;
@@ -65,9 +68,12 @@ export function describeImage(
     args: [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])],
     env: config.Env ?? [],
     cwd: config.WorkingDir === undefined || config.WorkingDir === "" ? "/" : config.WorkingDir,
+    ...(config.StopSignal && { stopSignal: config.StopSignal.slice(0, STOP_SIGNAL_CHARS) }),
     user: unpacked.process?.user ?? { uid: 0, gid: 0 },
   };
 }
+
+const STOP_SIGNAL_CHARS = 32;
 
 const blobPath = (layout: string, digest: string): string =>
   join(layout, "blobs", ...digest.split(":"));
