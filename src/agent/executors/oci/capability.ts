@@ -7,9 +7,10 @@ import type { FactEntry } from "../../../core/model/node/node-facts.ts";
 import { canStart } from "../../../core/model/node/container-facts.ts";
 import { limits } from "../../../limits.ts";
 import type { ContainerMeans, ContainerPlan } from "./container-plan.ts";
+import { describeNotLimited, hasUnifiedGroups, limitsToTry } from "./runtime/group-limits.ts";
 import type { ContainerPrograms } from "./programs.ts";
 import { runProgram } from "./run-program.ts";
-import { runtimeConfig } from "./runtime-config.ts";
+import { runtimeConfig } from "./runtime/runtime-config.ts";
 import { SUPERVISE } from "./scripts.ts";
 
 /** The limits that the operator requires: see Enforce of the process executor. */
@@ -32,11 +33,17 @@ export async function lookForContainers(
   programs: ContainerPrograms,
   wanted: WantedLimits,
 ): Promise<FoundContainers | string> {
-  const means = await probeContainers(directory, programs, wanted);
-  if (typeof means === "string") return means;
+  const probed = await probeContainers(directory, programs, wanted);
+  if (typeof probed === "string") return probed;
   const { stdout } = await runProgram(programs.runc, ["--version"], PROBE);
   const version = /^runc version (\S+)/.exec(stdout)?.[1] ?? "unknown";
-  return { means, entry: describeMeans(means, version) };
+  return { means: probed.means, entry: describeMeans(probed, version) };
+}
+
+interface Probed {
+  readonly means: ContainerMeans;
+  /** Why it has fewer limits than wanted; undefined: it has all of them. */
+  readonly notLimited: string | undefined;
 }
 
 /**
@@ -47,31 +54,32 @@ async function probeContainers(
   directory: string,
   programs: ContainerPrograms,
   wanted: WantedLimits,
-): Promise<ContainerMeans | string> {
+): Promise<Probed | string> {
   const isRootless = process.getuid?.() !== 0;
-  const bare = { programs, isRootless, memory: false, cpu: "none" } as const;
-  const limited = { ...bare, ...wanted };
-  const roots = ["overlay", "copy"] as const;
-  const tries: ContainerMeans[] = roots.flatMap((root) => [
-    ...(isRootless || !(wanted.memory || wanted.cpu !== "none") ? [] : [{ ...limited, root }]),
-    { ...bare, root },
-  ]);
-  let why = "";
-  for (const means of tries) {
-    const failure = await startsContainer(directory, means);
-    if (failure === undefined) return means;
-    why ||= failure;
+  const isUnified = hasUnifiedGroups();
+  const tries = limitsToTry(isRootless ? { memory: false, cpu: "none" } : wanted);
+  const failures: string[] = [];
+  for (const root of ["overlay", "copy"] as const) {
+    let notLimited: string | undefined;
+    for (const group of tries) {
+      const means = { programs, isRootless, isUnified, root, ...group };
+      const failure = await startsContainer(directory, means);
+      if (failure === undefined) return { means, notLimited };
+      notLimited ??= failure;
+      failures.push(failure);
+    }
   }
-  return `runc cannot start any on this machine: ${why}`;
+  return `runc cannot start any on this machine: ${failures[0]}`;
 }
 
-function describeMeans(means: ContainerMeans, version: string): FactEntry {
+function describeMeans({ means, notLimited }: Probed, version: string): FactEntry {
   return canStart({
     version,
     root: means.root,
     rootless: means.isRootless,
     memory: means.memory ? "limited" : "not limited",
     cpu: means.cpu === "none" ? "not limited" : means.cpu,
+    ...(notLimited !== undefined && { why: describeNotLimited(notLimited) }),
   });
 }
 

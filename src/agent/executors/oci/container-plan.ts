@@ -13,7 +13,11 @@ export interface ContainerMeans {
   /** How a container gets its own root over the image: as a layer above it, or as a copy. */
   readonly root: "overlay" | "copy";
   readonly memory: boolean;
+  /** Whether the kernel also limits swap: otherwise a limit of memory must not name it. */
+  readonly swap: boolean;
   readonly cpu: "none" | "weight" | "quota";
+  /** Control groups of version 2 alone: limits may be set by the names of their files. */
+  readonly isUnified: boolean;
 }
 
 /** One container of a run. */

@@ -35,7 +35,7 @@ import { toImageSource } from "./images/image-source.ts";
 import { prepareBundles } from "./prepare-bundles.ts";
 import { findContainerPrograms, stampsOf } from "./programs.ts";
 import { runProgram } from "./run-program.ts";
-import { SCRIPT_INSIDE } from "./runtime-config.ts";
+import { SCRIPT_INSIDE } from "./runtime/runtime-config.ts";
 import { PREPARE } from "./scripts.ts";
 
 export interface ContainersOptions {

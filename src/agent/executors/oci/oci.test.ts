@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { ContainerPlan } from "./container-plan.ts";
 import { describeRefusal } from "./ends.ts";
 import { findContainerPrograms } from "./programs.ts";
-import { runtimeConfig } from "./runtime-config.ts";
+import { runtimeConfig } from "./runtime/runtime-config.ts";
 
 const FAILED = "runc run failed: unable to start container process: ";
 
@@ -77,7 +77,9 @@ describe("the configuration for runc", () => {
     isRootless: false,
     root: "overlay",
     memory: true,
+    swap: true,
     cpu: "weight",
+    isUnified: false,
   } as const;
   const plan: ContainerPlan = {
     containers: [],

@@ -13,8 +13,8 @@ import { join } from "node:path";
 import { bundlePath, type ContainerPlan, type PlannedContainer } from "./container-plan.ts";
 import type { CachedImage, ImageCache } from "./images/image-cache.ts";
 import { ImageFailure } from "./images/image-failure.ts";
-import { runtimeConfig } from "./runtime-config.ts";
-import { stopSignalOf } from "./stop-signal.ts";
+import { runtimeConfig } from "./runtime/runtime-config.ts";
+import { stopSignalOf } from "./runtime/stop-signal.ts";
 
 /** The files by which programs resolve host names; a container on this machine's network has the same. */
 const HOST_FILES = ["/etc/resolv.conf", "/etc/hosts"];

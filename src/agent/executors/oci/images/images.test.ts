@@ -179,7 +179,9 @@ describe("the image cache", () => {
       isRootless: false,
       root: "copy",
       memory: false,
+      swap: false,
       cpu: "none",
+      isUnified: false,
     } as const;
     add(1, 0);
     const known = { stamp: "registry", digest: digestOf(1), sourceDigest: "sha256:new" };

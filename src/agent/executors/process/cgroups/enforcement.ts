@@ -1,5 +1,6 @@
 import type { FactEntry } from "../../../../core/model/node/node-facts.ts";
 import { AppError } from "../../../../lib/errors.ts";
+import { cpuWeightOf } from "../../../runs/cpu-weight.ts";
 import type { Controller, RunCgroups } from "./cgroups.ts";
 import type { Launch } from "../launchers/starter.ts";
 
@@ -89,8 +90,7 @@ export function groupWritesOf(
     writes.push(["memory.swap.max", "0"]);
   }
   if (cpu.kind === "weight" && millis > 0) {
-    const weight = Math.min(10_000, Math.max(1, Math.round(millis / 10))); // one cpu: 100, the kernel's default
-    writes.push(["cpu.weight", String(weight)]);
+    writes.push(["cpu.weight", String(cpuWeightOf(millis))]);
   }
   if (cpu.kind === "quota" && millis > 0) {
     const quotaUs = Math.max(CPU_QUOTA_US_MIN, Math.round((millis * CPU_PERIOD_US) / 1_000));

@@ -1,7 +1,8 @@
-import { limits } from "../../../limits.ts";
-import { PROGRESS_FILE_VARIABLE } from "../../runs/progress/progress-files.ts";
-import type { ContainerPlan, PlannedContainer } from "./container-plan.ts";
-import type { UnpackedImage } from "./images/unpacked-image.ts";
+import { limits } from "../../../../limits.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../../runs/progress/progress-files.ts";
+import type { ContainerPlan, PlannedContainer } from "../container-plan.ts";
+import { resourcesOf } from "./group-limits.ts";
+import type { UnpackedImage } from "../images/unpacked-image.ts";
 
 /** The paths inside a container of the files that its task needs. */
 const OWN = "/run/busbar";
@@ -157,18 +158,3 @@ function ownMounts(plan: ContainerPlan, hostFiles: readonly string[]): BindMount
 
 const askedMounts = ({ mounts }: ContainerPlan): BindMount[] =>
   mounts.map(({ source, target, writable }) => bind(source, target, writable));
-
-const CPU_PERIOD_US = 100_000;
-const CPU_QUOTA_US_MIN = 1_000; // the kernel's minimum
-
-function resourcesOf({ needs, means }: ContainerPlan): unknown {
-  const { memory: bytes = 0, cpu: millis = 0 } = needs;
-  const shares = Math.max(2, Math.round(millis * 1.024)); // one cpu: 1024, the kernel's default
-  const quota = Math.max(CPU_QUOTA_US_MIN, Math.round((millis * CPU_PERIOD_US) / 1_000));
-  return {
-    devices: [{ allow: false, access: "rwm" }], // runc adds the devices that every program expects
-    ...(means.memory && bytes > 0 && { memory: { limit: bytes, swap: bytes } }),
-    ...(means.cpu === "weight" && millis > 0 && { cpu: { shares } }),
-    ...(means.cpu === "quota" && millis > 0 && { cpu: { shares, quota, period: CPU_PERIOD_US } }),
-  };
-}
