@@ -8,6 +8,7 @@ import { type ProgramEnd, runProgram } from "../run-program.ts";
 import type { DiskUse } from "./disk-use.ts";
 import { type ImageBounds, withinBounds } from "./image-bounds.ts";
 import type { CachedImage, ImageCache } from "./image-cache.ts";
+import { findSpecialUserFile } from "./user-files.ts";
 import { describeExcess, describeFailure, ImageFailure } from "./image-failure.ts";
 import { type ImageSource, stampOf } from "./image-source.ts";
 import {
@@ -104,11 +105,20 @@ async function copyAndUnpack(
   const digest = digestOf(layout);
   if (cache.byDigest(digest) !== undefined) return digest;
   const bundle = join(incoming, "image");
-  mkdirSync(bundle);
-  const rootless = means.isRootless ? ["--rootless"] : [];
-  const unpack = ["unpack", ...rootless, "--image", "layout:image", "image"];
+  mkdirSync(bundle, { mode: 0o700 });
+  // In two steps: umoci must not open the files of an image before they were checked.
+  const from = [...(means.isRootless ? ["--rootless"] : []), "--image", "layout:image"];
+  const unpack = ["raw", "unpack", ...from, "image/rootfs"];
   const into = { source, doing: "unpacking", incoming, into: "image", bounds };
   const { bytes } = await grow([umoci, ...unpack], into);
+  const special = findSpecialUserFile(join(bundle, "rootfs"));
+  if (special !== undefined) {
+    const what = `image ${source.name} has a FIFO, a device or a socket at ${special}, not a file`;
+    throw new ImageFailure("could-not-start", what);
+  }
+  const describe = ["raw", "config", ...from, "--rootfs", "image/rootfs", "image/config.json"];
+  const how = { timeoutMs: limits.containerProgramMsMax, cwd: incoming };
+  outputOf(await runProgram(umoci, describe, how), source);
   const image: UnpackedImage = {
     ...describeImage(layout, bundle),
     bytes,
