@@ -57,6 +57,7 @@ type Announce = (listening: Listening) => Promise<void>;
 async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
   const { createSystemClock } = await import("./system/clock.ts");
+  const { agentArgs } = await import("./cli/service/agent-args.ts");
   const { limits } = await import("./limits.ts");
   const { supervise } = await import("./system/supervise.ts");
   const { until } = await import("./system/until.ts");
@@ -68,7 +69,9 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const serverStop = new AbortController();
   const server = await startServer({ ...flags, logLevel: level }, serverStop.signal);
   const grpc = formatAddress(dialAddress(parseAddress(server.grpcAddress, "grpc")));
-  const start = () => startAgent(flags, grpc, level);
+  const data = `${pathOf(flags.data)}/agent`;
+  const args = agentArgs(flags, { server: grpc, data, logLevel: level });
+  const start = () => startAgent(args);
   const agentSignal = AbortSignal.any([stopped, ended.signal]);
   const clock = createSystemClock();
   const agent = flags.agent
@@ -266,7 +269,8 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
       : new Discovery({ machine, hardware, capacity, kept, ...adapters });
   if (discovery !== undefined) refreshOnHangup(discovery);
   const signal = AbortSignal.any(signals);
-  const how = { launcher, enforce, cgroup, taskEnv, keptBounds: flags.keepOutput };
+  const { keepOutput: keptBounds, imageLimit: imageBytesMax } = flags;
+  const how = { launcher, enforce, cgroup, taskEnv, keptBounds, imageBytesMax };
   const link = { loss, linkTimes, bandwidthBytes };
   const parts = { capacity, labels, ...link, ...how, directory, version, discovery, ...adapters };
   if (clusterAgent === undefined) {
@@ -345,28 +349,11 @@ function refreshOnHangup(discovery: Discovery): void {
 }
 
 /** The agent's standard input is a pipe from here: when this process dies, it ends and so do they. */
-function startAgent(flags: UpFlags, server: string, level: LogLevel) {
-  const data = `${pathOf(flags.data)}/agent`;
-  const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
-  args.push("--launcher", flags.launcher);
-  if (flags.enforce !== "available") args.push("--enforce", flags.enforce.join(",") || "none");
-  if (flags.cgroup !== undefined) args.push("--cgroup", flags.cgroup);
-  const { keepOutput: keep } = flags;
-  if (keep !== undefined)
-    args.push("--keep-output", `${keep.runsMax},${keep.bytesMax}B,${keep.ageMsMax}ms`);
-  for (const [key, value] of Object.entries(flags.taskEnv))
-    args.push("--task-env", `${key}=${value}`);
+function startAgent(args: readonly string[]) {
   const { spawn } = process.getBuiltinModule("node:child_process");
   return spawn(
     process.execPath,
-    [
-      ...process.execArgv,
-      fileURLToPath(import.meta.url),
-      ...args,
-      "--exit-with-parent",
-      "--log-level",
-      level,
-    ],
+    [...process.execArgv, fileURLToPath(import.meta.url), ...args],
     // A group of its own: Ctrl-C is for this process, which then stops the agent in order.
     { stdio: ["pipe", "ignore", "inherit"], detached: true },
   );

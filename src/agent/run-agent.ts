@@ -14,6 +14,7 @@ import { CONTAINERS } from "../core/model/node/container-facts.ts";
 import { withSubsystems } from "./discovery/with-subsystems.ts";
 import { Containers } from "./executors/oci/containers.ts";
 import type { Enforce } from "./executors/process/cgroups/enforcement.ts";
+import { imageBounds } from "./executors/oci/images/image-bounds.ts";
 import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./link/grpc-link.ts";
@@ -47,6 +48,8 @@ export interface RunAgentOptions {
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   /** The limits of outputs of ended tasks. */
   readonly keptBounds?: KeptBounds | undefined;
+  /** What one image may use of the disk; default: the usual limit. */
+  readonly imageBytesMax?: number | undefined;
   /** The node's power for shares of jobs with energy; absent: it accepts none. */
   readonly powerSchedule?: ScheduleSpec | undefined;
   /** Holds the agent's key, its runs and their output. */
@@ -72,6 +75,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     launcher = "native",
     taskEnv,
     keptBounds,
+    imageBytesMax,
     enforce = "available",
     cgroup,
     discovery,
@@ -79,7 +83,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     ...rest
   } = options;
   const { clock, random, logger } = rest;
-  const containers = openContainers(directory, { clock, logger, taskEnv, enforce });
+  const containers = openContainers(directory, { clock, logger, taskEnv, enforce, imageBytesMax });
   const how = { clock, logger, launcher, taskEnv, enforce, cgroup, containers, keptBounds };
   const executor = await openExecutor(directory, how).catch(async (error: unknown) => {
     await containers.close();
@@ -139,8 +143,11 @@ function openContainers(
   directory: string,
   {
     enforce,
+    imageBytesMax: bytesMax = imageBounds.bytesMax,
     ...how
-  }: Pick<RunAgentOptions, "clock" | "logger" | "taskEnv"> & { readonly enforce: Enforce },
+  }: Pick<RunAgentOptions, "clock" | "logger" | "taskEnv" | "imageBytesMax"> & {
+    readonly enforce: Enforce;
+  },
 ): Containers {
   const isWanted = (name: "memory" | "cpu"): boolean =>
     enforce === "available" || enforce.includes(name);
@@ -152,6 +159,7 @@ function openContainers(
         directory: join(directory, "containers"),
         bootId: readBootId(),
         env: process.env,
+        imageBounds: { ...imageBounds, bytesMax },
         wanted: {
           memory: isWanted("memory"),
           cpu: enforce === "available" ? "weight" : isWanted("cpu") ? "quota" : "none",

@@ -116,6 +116,8 @@ export interface UpFlags extends ServerFlags {
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
   readonly keepOutput?: KeepOutputFlag;
+  /** Bytes that one image may use on the disk. */
+  readonly imageLimit?: number;
 }
 
 /** Limits of the outputs that an agent retains for ended tasks. */
@@ -142,6 +144,8 @@ export interface AgentFlags {
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
   readonly keepOutput?: KeepOutputFlag;
+  /** Bytes that one image may use on the disk. */
+  readonly imageLimit?: number;
   /** Bytes per second for outputs. */
   readonly bandwidthBytes?: number;
   readonly exitWithParent: boolean;

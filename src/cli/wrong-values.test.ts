@@ -115,6 +115,7 @@ describe("the error about a wrong value names its flag and the right form, and e
     ],
     ["agent --keep-output lots", /--keep-output: "lots" is neither a number of outputs/],
     ["agent --keep-output 1d,2h", /--keep-output: "2h" repeats a kind of limit/],
+    ["agent --image-limit much", /--image-limit: "much"/],
     ["up --keep-output 9999999", /--keep-output: "9999999" is more than 1000000 outputs/],
     ["logs 1 --attempt x", /--attempt: "x" is not a whole number/],
     ["progress 101", /<percent>: "101" is not a number from 0 to 100/],

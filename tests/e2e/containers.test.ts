@@ -83,6 +83,15 @@ function describeContainers(): void {
     expect((await site.run("extract", "--output", "json")).stdout).toMatch(/"starts":\s*true/);
   });
 
+  test("an agent fails a task whose image is above its limit, and says how to raise it", async () => {
+    site = new Site();
+    await site.startServer();
+    await site.startAgent("a1", "--image-limit", "100KiB");
+    const { code, stderr } = await site.run("run", "--image", image, "--", "true");
+    expect(code).toBe(127);
+    expect(stderr).toMatch(/is too large: .*an image may have 100KiB.*raise --image-limit/);
+  });
+
   test("kill -9 of the agent: the container continues, and its exit code is reported", async () => {
     site = new Site();
     await site.startServer();

@@ -116,7 +116,16 @@ const FOR_NODES = ["lostAfter"];
 const FOR_SCHEDULERS = ["partition", "account", "schedulerArg"];
 const FOR_SITES = ["to"];
 const NOT_FOR_SITES = ["schedulerArg", "taskEnv"];
-const FOR_MACHINES = ["cpu", "memory", "gpu", "resource", "launcher", "enforce", "cgroup"];
+const FOR_MACHINES = [
+  "cpu",
+  "memory",
+  "gpu",
+  "resource",
+  "launcher",
+  "enforce",
+  "cgroup",
+  "imageLimit",
+];
 
 function refuse(command: Command, executor: ExecutorKind | undefined): void {
   const without = (names: readonly string[], why: string): void => {

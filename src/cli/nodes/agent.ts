@@ -24,6 +24,7 @@ import {
 import { resourcesOf } from "../submit/job-flags.ts";
 import { addEdgeFlags, type EdgeOptions, toEdgeFlags, toSchedule } from "./edge-flags.ts";
 import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
+import { imageLimitFlag } from "./image-limit-flag.ts";
 import { keepOutputFlag } from "./keep-output-flag.ts";
 import { addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
 import {
@@ -50,6 +51,7 @@ interface AgentOptions extends ClusterOptions, LinkOptions, EdgeOptions {
   readonly cgroup?: string;
   readonly taskEnv: Readonly<Record<string, string>>;
   readonly keepOutput?: KeepOutputFlag;
+  readonly imageLimit?: number;
   readonly lostAfter?: number;
   readonly bandwidth?: number;
   readonly exitWithParent?: true;
@@ -108,6 +110,7 @@ export function declareAgent(command: Command, shell: Shell): void {
     .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
     .addOption(keepOutputFlag())
+    .addOption(imageLimitFlag())
     .addOption(
       new Option(
         "--on-lost <policy>",
@@ -191,6 +194,7 @@ async function toAgentFlags(
     ...(flags.cgroup === undefined ? {} : { cgroup: flags.cgroup }),
     taskEnv: flags.taskEnv,
     ...(flags.keepOutput === undefined ? {} : { keepOutput: flags.keepOutput }),
+    ...(flags.imageLimit === undefined ? {} : { imageLimit: flags.imageLimit }),
     ...(clusterAgent === undefined ? lossOf(flags) : {}),
     ...(flags.bandwidth === undefined ? {} : { bandwidthBytes: flags.bandwidth }),
     ...(linkTimes === undefined ? {} : { linkTimes }),

@@ -13,6 +13,7 @@ import {
   type UpFlags,
 } from "../context.ts";
 import { cgroupFlag, enforceFlag } from "../nodes/enforce-flags.ts";
+import { imageLimitFlag } from "../nodes/image-limit-flag.ts";
 import { keepOutputFlag } from "../nodes/keep-output-flag.ts";
 import { address, duration, envVariable, notEmpty, oneOf, wholeNumber } from "../flags.ts";
 import {
@@ -54,6 +55,7 @@ export function declareUp(command: Command, shell: Shell): void {
     .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
     .addOption(keepOutputFlag())
+    .addOption(imageLimitFlag())
     .addHelpText(
       "after",
       `

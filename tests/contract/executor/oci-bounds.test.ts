@@ -112,7 +112,11 @@ describeContainers("an image that is too large", ({ directory, image }) => {
     const bed = makeOciBed(image, { kept: disk });
     try {
       const executor = await bed.open();
-      await body(bed, executor).finally(() => executor.close());
+      try {
+        await body(bed, executor);
+      } finally {
+        await executor.close();
+      }
     } finally {
       await bed.dispose();
       spawnSync("umount", [disk]);

@@ -54,7 +54,8 @@ export async function fetchImage(source: ImageSource, options: FetchOptions): Pr
     if (added === undefined)
       throw new ImageFailure("node-fault", `image ${source.name} was removed`);
     cache.touch(added);
-    cache.evict(options.runsDirectory, options.run, Date.now());
+    const bytesMax = Math.max(limits.imageBytesMax, options.bounds.bytesMax);
+    cache.evict(options.runsDirectory, options.run, { nowMs: Date.now(), bytesMax });
     return added;
   } finally {
     removeTree(incoming);

@@ -135,7 +135,11 @@ export class ImageCache {
   }
 
   /** Removes the least recently used images, until the rest is within the limits. `run`: the run that added one. */
-  evict(runsDirectory: string, run: string, nowMs: number): void {
+  evict(
+    runsDirectory: string,
+    run: string,
+    { nowMs, bytesMax }: { readonly nowMs: number; readonly bytesMax: number },
+  ): void {
     const inUse = imagesInUse(runsDirectory);
     const images = namesIn(join(this.directory, "images")).flatMap((name) => {
       const directory = join(this.directory, "images", name);
@@ -149,7 +153,7 @@ export class ImageCache {
     let count = images.length;
     let bytes = images.reduce((sum, image) => sum + image.bytes, 0);
     for (const image of images.toSorted((a, b) => a.usedAtMs - b.usedAtMs)) {
-      if (count <= limits.imagesMax && bytes <= limits.imageBytesMax) return;
+      if (count <= limits.imagesMax && bytes <= bytesMax) return;
       if (inUse.has(image.name) || nowMs - image.usedAtMs < limits.imageIdleMsMin) continue;
       // Moved away at once: removing a million files takes long.
       const aside = this.makeIncoming(run);

@@ -54,7 +54,7 @@ export function describeExcess(
   return new ImageFailure(
     "could-not-start",
     `image ${name} is too large: ${reached}, and an image may have ` +
-      `${describeUse(bounds.bytesMax, bounds.filesMax)}; make it smaller, or put its data on the node and use --mount`,
+      `${describeUse(bounds.bytesMax, bounds.filesMax)}; make it smaller, put its data on the node and use --mount, or raise --image-limit of its agent`,
   );
 }
 

@@ -157,14 +157,20 @@ describe("the image cache", () => {
     mkdirSync(join(directory, "runs/1.0.1/0"), { recursive: true });
     symlinkSync(join(cache.pathOf(digestOf(1)), "rootfs"), join(directory, "runs/1.0.1/0/image"));
     add(2, 0);
-    cache.evict(join(directory, "runs"), "9.0.1", Date.now());
+    cache.evict(join(directory, "runs"), "9.0.1", {
+      nowMs: Date.now(),
+      bytesMax: limits.imageBytesMax,
+    });
     expect([1, 2, 3, 4, 5, 6].map(isThere)).toEqual([true, true, false, false, false, true]);
   });
 
   test("the limit of bytes holds too", () => {
     add(1, limits.imageIdleMsMin * 3, { bytes: limits.imageBytesMax });
     add(2, limits.imageIdleMsMin * 2, { bytes: 1 });
-    cache.evict(join(directory, "runs"), "9.0.1", Date.now());
+    cache.evict(join(directory, "runs"), "9.0.1", {
+      nowMs: Date.now(),
+      bytesMax: limits.imageBytesMax,
+    });
     expect([1, 2].map(isThere)).toEqual([false, true]);
   });
 
