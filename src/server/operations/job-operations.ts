@@ -1,26 +1,19 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
-import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
+import { hasIndexes } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
-import { isWaiting } from "../../core/scheduler/request.ts";
 import { readJobOrder, TIME_RULE } from "../../core/state/jobs/job-order.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import {
-  isEverPossible,
-  isNothingRegistered,
-} from "../../core/state/decide/tasks/check-possible.ts";
-import { describeWaiting } from "../../core/state/dependencies/describe.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { OperationContext } from "./create-operations.ts";
-import { describeTaken } from "../views/explain/explain-taken.ts";
 import type { HasClient } from "../attach/explain-attached.ts";
 import { explainJob, queuedFor } from "../views/explain/explain-job.ts";
-import { whyNotPlaced } from "../views/not-placed.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { JobList } from "../views/list-jobs.ts";
 import { TaskList } from "../views/list-tasks.ts";
+import { pendingReason } from "../views/pending-reason.ts";
 import { PAGES, pageSizeOf } from "../views/paging.ts";
 import type { CallerOperations } from "./operations.ts";
 import type { QueueReasons } from "../views/queue-reasons.ts";
@@ -136,10 +129,6 @@ export function createJobOperations(context: OperationContext): JobOperations {
   };
 }
 
-/** Why a job is pending for which no node is known yet. */
-export const nothingJoined = ({ energy }: JobSpec): string =>
-  energy === undefined ? "no node has joined yet" : "no node with power has joined yet";
-
 export function requireJob(state: State, id: string): JobRecord {
   const { jobId, index } = parseTaskId(id, "id");
   const record = state.jobs.get(jobId);
@@ -190,24 +179,6 @@ export function viewJob(state: State, record: JobRecord, queueReasons?: QueueRea
   const waits = pending ?? queueReasons?.describe(record);
   const extra = { only, revision, ...(waits === undefined ? {} : { pendingReason: waits }) };
   return showJob(job, progress, extra);
-}
-
-/** Of a job with a task that has not begun. Totals that need no pass over all nodes. */
-export function pendingReason(state: State, record: JobRecord): string | undefined {
-  const kept = whyNotPlaced(state, record);
-  if (kept !== undefined) return kept;
-  const hold = state.holds.get(record.job.id);
-  if (hold !== undefined) return describeWaiting(state.jobs, state.holds, hold);
-  const { pending, waiting } = record.progress.counts;
-  if (pending + waiting === 0) return describeTaken(record);
-  const { spec } = record.job;
-  if (isNothingRegistered(state, spec)) return nothingJoined(spec);
-  const request = state.queue.classOf(spec);
-  if (request === undefined || !isWaiting(request)) return undefined;
-  if (!isEverPossible(state, spec)) return "no registered node or cluster can run this job";
-  return spec.request === undefined
-    ? "no node has enough free capacity now"
-    : "no node or cluster has enough free capacity now";
 }
 
 export function viewTask(

@@ -27,7 +27,7 @@ import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "../views/explain/explain-job.ts";
-import { nothingJoined } from "./job-operations.ts";
+import { nothingJoined } from "../views/pending-reason.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type {

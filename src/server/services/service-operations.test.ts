@@ -190,6 +190,10 @@ test("an instance that waits for a node says why", async () => {
   await eventually(async () => (await operations.getNode("n1")).state === "disconnected", {
     what: "its node to be disconnected",
   });
+  expect(await reasonOf("web", "web-3")).toEqual([
+    "pending",
+    "no node accepts tasks now: 1 disconnected",
+  ]);
   await operations.removeNode("n1");
   expect(await reasonOf("web", "web-1")).toEqual([
     "waiting",

@@ -17,7 +17,8 @@ import { showInstance, showService } from "./show-services.ts";
 import type { InstanceView, ServiceView } from "./service-views.ts";
 import type { ServiceOperations } from "../operations/audiences/service-operations.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
-import { pendingReason, viewTask } from "../operations/job-operations.ts";
+import { viewTask } from "../operations/job-operations.ts";
+import { pendingReason } from "../views/pending-reason.ts";
 import type { CallerOperations } from "../operations/operations.ts";
 
 export function createServiceOperations({

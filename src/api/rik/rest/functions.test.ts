@@ -56,7 +56,7 @@ test("a function whose first port is taken gets the next one; one that insists o
     const pending = list.slice(2).map(({ id, value }) => [id, value.status, value.reason ?? ""]);
     const taken = expect.stringContaining("port 45003 is used") as string;
     expect(pending).toEqual([
-      ["c", "Pending", "no node has enough free capacity now"],
+      ["c", "Pending", "no node has enough free capacity and port 45002 free now"],
       ["d", "Pending", taken],
     ]);
   });
