@@ -51,6 +51,8 @@ function write(name: string, content: string, mode = 0o600): string {
   return path(name);
 }
 
+const LONG = "0123456789abcdef";
+
 describe("a register secret that the operator did not set", () => {
   test("is made once, readable by its owner only, and stays", async () => {
     expect(await prepare()).toBe(path("rainbow-secret"));
@@ -84,9 +86,9 @@ describe("secrets that operators set", () => {
     await prepare();
     expect(await prepare({ secret: "from-env" })).toBeUndefined();
     expect([await opens("from-env"), await opens(made())]).toEqual([true, false]);
-    const secretFile = write("mine", "from-file\n");
+    const secretFile = write("mine", "from-file, which is long\n");
     expect(await prepare({ secret: "from-env", secretFile })).toBe(secretFile);
-    expect([await opens("from-file"), await opens("from-env")]).toEqual([true, false]);
+    expect([await opens("from-file, which is long"), await opens("from-env")]).toEqual([true, false]);
     expect(warned).toEqual([]);
   });
 
@@ -109,8 +111,15 @@ describe("secrets that operators set", () => {
   });
 
   test("warns about a file that other users may read", async () => {
-    await prepare({ secretFile: write("mine", "a", 0o644) });
+    await prepare({ secretFile: write("mine", LONG, 0o644) });
     expect(warned).toEqual(["other users of this machine can read this secret file; chmod 600 it"]);
+  });
+
+  test("warns about a short secret", async () => {
+    await prepare({ secretFile: write("short", LONG.slice(1)) });
+    expect(warned).toEqual(["this secret is short and may be guessed; openssl rand -hex 32"]);
+    await prepare({ secretFile: write("long", LONG) });
+    expect(warned).toHaveLength(1);
   });
 
   const wrong: readonly [string, () => Partial<RainbowSecretSources>, string][] = [

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { SECRET_RULE } from "../../core/model/credential.ts";
 import { AppError } from "../../lib/errors.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
+import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 
 /** Throws AppError when the file is missing or holds no valid secret. */
@@ -14,7 +15,11 @@ export function readSecretFile(path: string, flag: string, logger: Logger): stri
       "other users of this machine can read this secret file; chmod 600 it",
     );
   }
-  return checkRule(text.trim(), flag, SECRET_RULE);
+  const secret = checkRule(text.trim(), flag, SECRET_RULE);
+  if (secret.length < limits.secretLengthShort) {
+    logger.warn({ file: path }, "this secret is short and may be guessed; openssl rand -hex 32");
+  }
+  return secret;
 }
 
 /** Undefined: there is no such file. */
