@@ -151,7 +151,7 @@ export function describeChange({ step, limits }: SingleChange): string {
 function describeStep(step: ChangeStep): string {
   switch (step.kind) {
     case "task-ends":
-      return `none: it starts when task ${step.task} on node ${step.node} ends`;
+      return `none: it fits when task ${step.task} on node ${step.node} ends`;
     case "undrain":
       return `undrain node ${step.node}: busbar nodes undrain ${step.node}`;
     case "repair":

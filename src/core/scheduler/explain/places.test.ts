@@ -101,7 +101,7 @@ describe("the cheapest single change", () => {
     submit(world, { resources: { cpu: 3 } });
     world.plan();
     expect(change(world, { resources: { cpu: 2 } })).toBe(
-      "none: it starts when task 1 on node a ends",
+      "none: it fits when task 1 on node a ends",
     );
     expect(change(world, { request: cores(2) })).toContain("task 1 on node a ends");
   });

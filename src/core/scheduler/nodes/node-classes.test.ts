@@ -241,7 +241,7 @@ describe("the cost of an explanation", () => {
       "(the ends of only 50000 running tasks were tried)",
     );
     const few = cheapestChange(world.state, aSpec({ resources: { cpu: 10 } }), policy);
-    expect(few && describeChange(few)).toMatch(/^none: it starts when task 1.1 on node n ends$/);
+    expect(few && describeChange(few)).toMatch(/^none: it fits when task 1.1 on node n ends$/);
   });
 
   test("an agent that reconnects changes nothing of what is possible", () => {
