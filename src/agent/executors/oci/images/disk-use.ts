@@ -7,7 +7,7 @@ export interface DiskUse {
 }
 
 const BLOCK_BYTES = 512;
-/** Beyond this a path goes on from a descriptor: images may be deeper than any path can name. */
+/** Below a longer path, names are relative to a descriptor of its directory: images may be deeper than any path can name. */
 const PATH_BYTES_MAX = 2_000;
 
 type Left = { readonly path: Buffer } | { readonly opened: number };
