@@ -48,8 +48,8 @@ export const doorsLimits = {
   oidcLoginMsMax: 600_000, // until a browser must be back from the provider
   userNameCharsMax: 128, // of a user name in a token
   rikHostNameLengthMax: 253,
-  rikRefusalsMax: 1_000, // refused workers whose reasons are remembered for the log
-  rikRefusalLogMs: 600_000, // until the same refusal of a worker is logged again
+  rikRefusalsMax: 1_000, // refused workers that are logged in ten minutes
+  rikRefusalLogMs: 600_000, // in which the same refusal of a worker is logged once
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
   rikPendingReasonsMax: 1_000, // pending instances in one list that show their reasons
   rikEndedCheckedMax: 1_000, // ended instances of services in one list whose slots may have been removed by another door

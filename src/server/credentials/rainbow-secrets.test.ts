@@ -88,7 +88,10 @@ describe("secrets that operators set", () => {
     expect([await opens("from-env"), await opens(made())]).toEqual([true, false]);
     const secretFile = write("mine", "from-file, which is long\n");
     expect(await prepare({ secret: "from-env", secretFile })).toBe(secretFile);
-    expect([await opens("from-file, which is long"), await opens("from-env")]).toEqual([true, false]);
+    expect([await opens("from-file, which is long"), await opens("from-env")]).toEqual([
+      true,
+      false,
+    ]);
     expect(warned).toEqual([]);
   });
 
