@@ -48,6 +48,9 @@ export const doorsLimits = {
   oidcLoginMsMax: 600_000, // until a browser must be back from the provider
   userNameCharsMax: 128, // of a user name in a token
   rikHostNameLengthMax: 253,
+  rikQuickExitMs: 2_000, // a controller of rik that ends sooner after it has subscribed may have exited at a status
+  rikQuickExitsMax: 5, // such ends in a row, after which it gets no more statuses of those instances
+  rikQuickExitNamesMax: 1_000, // names of controllers whose ends are counted
   rikRefusalsMax: 1_000, // refused workers that are logged in ten minutes
   rikRefusalLogMs: 600_000, // in which the same refusal of a worker is logged once
   rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik

@@ -72,7 +72,7 @@ export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
   const workers = new RikWorkers({ sessions, secret: agentSecret, times, clock, random, logger });
   const book = new InstanceBook(operations);
   const lifecycle = new InstanceLifecycle({ operations, book, logger });
-  const controllers = new Controllers({ book, lifecycle, workers, logger, replays });
+  const controllers = new Controllers({ book, lifecycle, workers, clock, logger, replays });
   const records = new RestRecords(operations);
   const workloadBook = new WorkloadBook(operations);
   const workloads = new Workloads({ operations, workloads: workloadBook, book });

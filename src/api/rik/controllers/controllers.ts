@@ -2,6 +2,7 @@ import type { Principal } from "../../../core/access/principal.ts";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { CallContext } from "../../grpc/calls/call-context.ts";
 import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
@@ -14,12 +15,14 @@ import type { RikWorkers } from "../workers/workers.ts";
 import type { RikInstance } from "./instance.ts";
 import type { InstanceBook } from "./instance-book.ts";
 import type { InstanceLifecycle } from "./lifecycle.ts";
+import { QuickExits } from "./quick-exits.ts";
 import { type EndReport, Subscription } from "./subscription.ts";
 
 export interface ControllersOptions {
   readonly book: InstanceBook;
   readonly lifecycle: InstanceLifecycle;
   readonly workers: RikWorkers;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Whether a controller that subscribes receives the status of its instances. */
   readonly replays: boolean;
@@ -38,6 +41,7 @@ export class Controllers {
   readonly #options: ControllersOptions;
   readonly #subscriptions = new Set<Subscription>();
   readonly #hadOne = new WeakSet<object>();
+  readonly #quickExits = new QuickExits();
   #ended: RikInstance[] = [];
   #isNoting = false;
 
@@ -53,8 +57,13 @@ export class Controllers {
   }
 
   /** Each controller receives the statuses of its own instances only. */
-  subscribe({ name }: RikController, { connection }: CallContext, sink: FrameSink): FrameSource {
-    const { book, workers, logger } = this.#options;
+  subscribe(
+    { name, isRik }: RikController,
+    { connection }: CallContext,
+    sink: FrameSink,
+  ): FrameSource {
+    const { book, workers, clock, logger } = this.#options;
+    const openedMs = clock.nowMs();
     sink.begin();
     const others = [...this.#subscriptions].filter(({ controller }) => controller === name);
     const isSuccessor = book.hasSubscribed(name);
@@ -74,6 +83,7 @@ export class Controllers {
         this.#subscriptions.delete(subscription);
         subscription.closed();
         logger.info({ controller: name }, "controller is gone");
+        if (isRik) this.#left(subscription, clock.nowMs() - openedMs);
       },
       end: (error) => subscription.end(error),
       beat: () => subscription.beat(),
@@ -137,6 +147,7 @@ export class Controllers {
     if (book.find(controller, id) !== known) return this.#create(request, who, context);
     if (isLeaving(known) || known.workloadId !== workloadId) return create(known);
     // A repeated request: from a controller that has not received the answer.
+    known.isForgotten = false;
     if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
     this.changed(known);
   }
@@ -157,7 +168,8 @@ export class Controllers {
     const instance = book.find(name, id);
     if (instance === undefined) return this.#endGhost(request, who, context);
     if ((await this.#strangerTo(instance, connection)) !== undefined) return;
-    if (!replays && instance.home?.isOpen !== true) instance.home = this.#homeOf(name, connection);
+    if ((!replays || instance.isForgotten) && instance.home?.isOpen !== true)
+      instance.home = this.#homeOf(name, connection);
     await lifecycle.destroy(instance, principal, "destroyed by its controller");
     if (instance.state.status === ResourceStatus.TERMINATED) this.changed(instance);
   }
@@ -196,12 +208,27 @@ export class Controllers {
     const { book, replays } = this.#options;
     if (!replays) return; // it may know none of them, and any status of such a one ends it
     for (const instance of book.of(subscription.controller)) {
-      if (instance.home?.isOpen === true) continue;
+      if (instance.home?.isOpen === true || instance.isForgotten) continue;
       instance.home = subscription;
       const isNews =
         instance.state.status !== ResourceStatus.PENDING || instance.state.reason !== "";
-      if (isNews) this.changed(instance);
+      if (!isNews) continue;
+      subscription.hasAdopted = true;
+      this.changed(instance);
     }
+  }
+
+  #left(subscription: Subscription, openMs: number): void {
+    const { book, logger } = this.#options;
+    const { controller, hasAdopted } = subscription;
+    if (!hasAdopted || !this.#quickExits.ended(controller, openMs)) return;
+    for (const instance of book.of(controller))
+      if (instance.home === subscription) instance.isForgotten = true;
+    logger.warn(
+      { controller },
+      "this controller of rik ended again and again when it received the statuses of its earlier instances, as it does when its database " +
+        "does not have them: it gets no more of them until it destroys one; give several controllers names and tokens",
+    );
   }
 
   /** Of two with the same name one may be the other, reconnected before its end was noticed. */

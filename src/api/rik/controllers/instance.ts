@@ -24,6 +24,8 @@ export interface RikInstance {
   home: Subscription | undefined;
   /** The note that its controller received its end is stored, or about to be. */
   isTold: boolean;
+  /** Its controller seems not to have it any more, and receives nothing of it before it names it. */
+  isForgotten: boolean;
 }
 
 const PENDING: RikInstanceState = { status: ResourceStatus.PENDING, reason: "" };
@@ -41,6 +43,7 @@ export const newInstance = ({
   isGoing = false,
   home,
   isTold = false,
+  isForgotten = false,
 }: Pick<RikInstance, "controller" | "id" | "workloadId"> & Partial<RikInstance>): RikInstance => ({
   controller,
   id,
@@ -54,4 +57,5 @@ export const newInstance = ({
   isGoing,
   home,
   isTold,
+  isForgotten,
 });

@@ -30,6 +30,8 @@ export class Subscription {
   readonly clashes = new Set<string>();
   /** Resolves when it is known which others of its name live. */
   alone: Promise<unknown> = Promise.resolve();
+  /** Whether it received statuses of instances of earlier controllers of its name. */
+  hasAdopted = false;
   /** Whether it was open together with another one of its name. */
   isShared = false;
   /** A controller of its name has subscribed before. */
