@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
 import { anyOrderSeeds, choicesOf } from "../testing/choices.ts";
 import {
+  LIKE_RIK,
   POD,
   type RikBed,
   type TestController,
@@ -13,7 +14,6 @@ import {
 const open = useRikBeds();
 const { CREATING, FAILED, RUNNING, TERMINATED } = ResourceStatus;
 
-const TONIC = { "grpc.primary_user_agent": "tonic/0.8.3" };
 const IDS = ["a", "ab", "b", "c", "d", "e"];
 const STEPS = 60;
 
@@ -38,7 +38,7 @@ class World {
   async subscribe(): Promise<void> {
     for (const id of this.destroyed) this.unsure.add(id);
     this.#read = 0;
-    this.controller = await this.bed.controller(TONIC);
+    this.controller = await this.bed.controller(LIKE_RIK);
   }
 
   async register(): Promise<void> {

@@ -12,15 +12,12 @@ import {
 const open = useRikBeds();
 const { CREATING, FAILED, RUNNING, TERMINATED } = ResourceStatus;
 
-const rikController = (bed: RikBed): Promise<TestController> =>
-  bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
-
 /** An instance that has failed; the event of that is held back. */
 async function failedUnseen(
   bed: RikBed,
 ): Promise<{ readonly controller: TestController; readonly worker: TestWorker }> {
   const worker = await bed.readyWorker("node-a", () => []);
-  const controller = await rikController(bed);
+  const controller = await bed.rikController();
   await controller.schedule("a");
   await until(() => expect(worker.orders.length).toBe(1));
   bed.events.hold();

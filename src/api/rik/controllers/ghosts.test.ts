@@ -1,14 +1,11 @@
 import { expect, test } from "vitest";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
-import { type RikBed, type TestController, until, useRikBeds } from "../testing/rik-bed.ts";
+import { type TestController, until, useRikBeds } from "../testing/rik-bed.ts";
 
 const open = useRikBeds();
 const { RUNNING, TERMINATED } = ResourceStatus;
 
 /** rik's own sends orders to destroy only for instances in its database. */
-const rikController = (bed: RikBed): Promise<TestController> =>
-  bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
-
 /** Statuses that were caused earlier have arrived. */
 async function settled(controller: TestController): Promise<void> {
   await controller.schedule("marker");
@@ -20,13 +17,13 @@ async function settled(controller: TestController): Promise<void> {
 test("an instance that only the database of rik's controller has ends when it is destroyed, once", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const first = await rikController(bed);
+  const first = await bed.rikController();
   await first.destroy("ghost"); // nothing can have been lost before the first one
   await settled(first);
   expect(first.of("ghost")).toEqual([]);
   await bed.restart();
   await bed.readyWorker("node-a");
-  const next = await rikController(bed); // its request was under way when the server was killed
+  const next = await bed.rikController(); // its request was under way when the server was killed
   for (const id of ["ghost", "ghost"]) await next.destroy(id);
   await next.schedule("a");
   await next.until("a", RUNNING);
@@ -41,7 +38,7 @@ test("an instance that only the database of rik's controller has ends when it is
 test("other clients may destroy what they never had: they receive nothing of it", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const first = await rikController(bed);
+  const first = await bed.rikController();
   first.close();
   await until(() => expect(bed.door.controllers.count).toBe(0));
   const script = await bed.controller();

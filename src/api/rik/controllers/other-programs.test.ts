@@ -1,18 +1,15 @@
 import { expect, test } from "vitest";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { OTHERS } from "../translate.ts";
-import { POD, type RikBed, type TestController, until, useRikBeds } from "../testing/rik-bed.ts";
+import { LIKE_RIK, POD, until, useRikBeds } from "../testing/rik-bed.ts";
 
 const open = useRikBeds();
 const { FAILED, RUNNING, TERMINATED } = ResourceStatus;
 
-const RIK = { "grpc.primary_user_agent": "tonic/0.8.3" };
-const rikController = (bed: RikBed): Promise<TestController> => bed.controller(RIK);
-
 test("rik's controller receives nothing of instances that other programs created: it would exit", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const rik = await rikController(bed);
+  const rik = await bed.rikController();
   const script = bed.caller(); // does not subscribe
   for (const id of ["s", "ended"]) await script.schedule(id);
   await script.schedule("refused", "{");
@@ -24,7 +21,7 @@ test("rik's controller receives nothing of instances that other programs created
   expect(foreign.map((id) => rik.of(id))).toEqual([[], [], []]);
   await bed.restart();
   await bed.readyWorker("node-a");
-  const again = await rikController(bed);
+  const again = await bed.rikController();
   await again.until("own", RUNNING);
   expect(foreign.map((id) => again.of(id))).toEqual([[], [], []]);
   const other = await bed.controller();
@@ -37,7 +34,7 @@ test("rik's controller receives nothing of instances that other programs created
 test("an id of another program is free for rik's controller", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const rik = await rikController(bed);
+  const rik = await bed.rikController();
   await bed.caller().schedule("a");
   await until(() => expect(bed.door.book.find(OTHERS, "a")?.state.status).toBe(RUNNING));
   await rik.schedule("a", POD);
@@ -49,18 +46,18 @@ test("an id of another program is free for rik's controller", async () => {
 test("of two controllers of rik without names one whose connection was cut is restarted: the other receives nothing of its instances", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const [cut, other] = [await rikController(bed), await rikController(bed)];
+  const [cut, other] = [await bed.rikController(), await bed.rikController()];
   await cut.schedule("before");
   await cut.until("before", RUNNING);
   cut.close();
   await until(() => expect(bed.door.controllers.count).toBe(1));
-  const reconnected = bed.caller(RIK); // rik's controller calls over a new connection, and does not subscribe again
+  const reconnected = bed.caller(LIKE_RIK); // rik's controller calls over a new connection, and does not subscribe again
   await expect(reconnected.schedule("after")).rejects.toThrow("subscribe again");
   await expect(reconnected.destroy("before")).rejects.toThrow("subscribe again");
   await other.schedule("own");
   await other.until("own", RUNNING);
   expect(["before", "after"].map((id) => other.of(id))).toEqual([[], []]);
-  const restarted = await rikController(bed);
+  const restarted = await bed.rikController();
   await restarted.until("after", RUNNING);
   await restarted.until("before", TERMINATED);
 });
@@ -68,7 +65,7 @@ test("of two controllers of rik without names one whose connection was cut is re
 test("a proxy may send each call of rik's only controller over a connection of its own", async () => {
   const bed = await open();
   await bed.readyWorker("node-a");
-  const rik = await rikController(bed);
-  await bed.caller(RIK).schedule("a");
+  const rik = await bed.rikController();
+  await bed.caller(LIKE_RIK).schedule("a");
   await rik.until("a", RUNNING);
 });

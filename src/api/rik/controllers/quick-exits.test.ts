@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
 import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { limits } from "../../../limits.ts";
-import { type RikBed, type TestController, until, useRikBeds } from "../testing/rik-bed.ts";
+import { type RikBed, until, useRikBeds } from "../testing/rik-bed.ts";
 
 const open = useRikBeds();
 const { RUNNING, TERMINATED } = ResourceStatus;
-
-const rikController = (bed: RikBed): Promise<TestController> =>
-  bed.controller({ "grpc.primary_user_agent": "tonic/0.8.3" });
 
 const left = (bed: RikBed): Promise<void> =>
   until(() => expect(bed.door.controllers.count).toBe(0));
@@ -16,7 +13,7 @@ const left = (bed: RikBed): Promise<void> =>
 async function exits(bed: RikBed, times: number, openMs: number): Promise<void> {
   await bed.readyWorker("node-a");
   for (let at = 0; at <= times; at++) {
-    const controller = await rikController(bed);
+    const controller = await bed.rikController();
     if (at === 0) await controller.schedule("a");
     await controller.until("a", RUNNING);
     bed.clock.advance(at === 0 ? limits.rikQuickExitMs : openMs);
@@ -28,7 +25,7 @@ async function exits(bed: RikBed, times: number, openMs: number): Promise<void> 
 test("a controller of rik that ends again and again at its earlier instances gets no more of them, and lives", async () => {
   const bed = await open();
   await exits(bed, limits.rikQuickExitsMax, 0);
-  const controller = await rikController(bed);
+  const controller = await bed.rikController();
   await controller.schedule("b");
   await controller.until("b", RUNNING);
   expect(controller.of("a")).toEqual([]);
@@ -39,11 +36,11 @@ test("a controller of rik that ends again and again at its earlier instances get
 test("one more try is made before that", async () => {
   const bed = await open();
   await exits(bed, limits.rikQuickExitsMax - 1, 0);
-  await (await rikController(bed)).until("a", RUNNING);
+  await (await bed.rikController()).until("a", RUNNING);
 });
 
 test("a controller that is restarted often, and lives for a while each time, gets its instances", async () => {
   const bed = await open();
   await exits(bed, limits.rikQuickExitsMax, limits.rikQuickExitMs);
-  await (await rikController(bed)).until("a", RUNNING);
+  await (await bed.rikController()).until("a", RUNNING);
 });

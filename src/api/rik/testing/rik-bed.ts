@@ -118,6 +118,9 @@ const optionsOf = (address: string, user: string): Record<string, number | strin
   ...(user === "" ? {} : { "grpc.default_authority": user + address }),
 });
 
+/** Channel options of a client that the server takes for rik's own controller. */
+export const LIKE_RIK = { "grpc.primary_user_agent": "tonic/0.8.3" };
+
 /** Like riklet. */
 export const likeRiklet = ({ action }: InstanceScheduling): ResourceStatus[] =>
   action === WorkloadRequestKind.CREATE
@@ -266,6 +269,11 @@ export class RikBed {
     this.#open.push(controller);
     await controller.subscribe();
     return controller;
+  }
+
+  /** One that the server takes for rik's own. */
+  rikController(): Promise<TestController> {
+    return this.controller(LIKE_RIK);
   }
 
   /** A controller that has not subscribed. */
